@@ -1,0 +1,60 @@
+//! Sketches that work one cache line, 512 bits, at a time; `no_std`, with a C library beside it.
+//!
+//! ```text
+//! key bytes -> hash (u64) -> block index + mask -> lines of storage -> sketch -> image -> C ABI -> engine
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `hash`, `keys` | keys, one by one and in batches, to 64-bit hashes |
+//! | `block`, `lines` | 512-bit blocks and where they live |
+//! | `bloom` | the blocked Bloom filter; `bloom/probe.rs` defines the format |
+//! | `image` | the header line that makes a sketch a file |
+//! | `simd` | the kernels, one table per instruction set |
+//!
+//! A sketch in memory is its serialised form: saving writes the bytes, loading checks them once and uses
+//! them in place.
+//!
+//! ```
+//! use sketchline::{BloomFilter, BloomParams, BloomRef, OpenOptions};
+//!
+//! let mut filter = BloomFilter::new(BloomParams::for_fpr(1000, 0.01)?)?;
+//! filter.insert(b"alice")?;
+//! let image = filter.seal()?.to_vec(); // to a file, a page, another machine
+//!
+//! let view = BloomRef::open(&image, OpenOptions::STRICT)?;
+//! assert!(view.contains(b"alice")?);
+//! assert!(!view.contains(b"bob")?);
+//! # Ok::<(), sketchline::Error>(())
+//! ```
+#![no_std]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod block;
+mod bloom;
+mod error;
+mod hash;
+mod image;
+mod keys;
+mod lines;
+mod simd;
+
+#[cfg(feature = "alloc")]
+pub use block::OwnedLines;
+pub use block::{BLOCK_BITS, BLOCK_BYTES, Block};
+#[cfg(feature = "alloc")]
+pub use bloom::BloomFilter;
+pub use bloom::{
+    Bloom, BloomEstimate, BloomMut, BloomParams, BloomRef, BloomState, MAX_BITS_PER_KEY, MAX_BLOCKS, MAX_BYTES,
+    MAX_KEYS, contains_batch_in_each, probe::{block_index, block_mask},
+};
+pub use error::Error;
+pub use hash::{HashScheme, KeyHash, canonical_f64};
+pub use image::OpenOptions;
+pub use keys::{Arrow, Hashes, KeyBatch, Nullable, Slices, U64Keys};
+pub use lines::{Lines, LinesMut};
+pub use simd::Isa;
