@@ -1,7 +1,7 @@
 //! Many keys in one call. Every form of input ([`KeyBatch`]) goes with every form of output: a bitmap, a
 //! selection vector, a count. Keys are hashed into a buffer on the stack, then the buffer is probed.
 
-use super::{Bloom, BloomState};
+use super::{Bloom, BloomRef, BloomState};
 use crate::keys::{BUFFER, KeyBatch};
 use crate::lines::{Lines, LinesMut};
 use crate::simd::Probing;
@@ -188,23 +188,24 @@ impl<S: LinesMut> Bloom<S> {
 ///
 /// # Errors
 /// [`Error::Incompatible`] unless all filters have one hash and seed, [`Error::BufferTooSmall`] if `out` is
-/// shorter than `filters.len() * words`, and what [`KeyBatch::check`] finds.
-pub fn contains_batch_in_each<S: Lines>(
-    filters: &[Bloom<S>],
+/// shorter than `words` per filter, and what [`KeyBatch::check`] finds.
+pub fn contains_batch_in_each<'a>(
+    filters: impl Iterator<Item = BloomRef<'a>> + Clone,
     keys: &dyn KeyBatch,
     out: &mut [u64],
 ) -> Result<(), Error> {
-    let Some(first) = filters.first() else { return Ok(()) };
+    let Some(first) = filters.clone().next() else { return Ok(()) };
     let hashing = first.state.hashing();
-    if filters.iter().any(|filter| filter.state.hashing() != hashing) {
+    if filters.clone().any(|filter| filter.state.hashing() != hashing) {
         return Err(Error::Incompatible);
     }
     let seed = first.state.check(keys)?;
     let words = keys.len().div_ceil(64);
-    let all = words.checked_mul(filters.len()).ok_or(Error::BufferTooSmall)?;
-    let out = out.get_mut(..all).ok_or(Error::BufferTooSmall)?;
+    if words.checked_mul(filters.clone().count()).is_none_or(|all| all > out.len()) {
+        return Err(Error::BufferTooSmall);
+    }
     for_each_buffer(keys, seed, |start, hashes| {
-        for (filter, out) in filters.iter().zip(out.chunks_exact_mut(words.max(1))) {
+        for (filter, out) in filters.clone().zip(out.chunks_mut(words.max(1))) {
             let out = out.get_mut(start / 64..).unwrap_or(&mut []);
             filter.state.probing.contains_batch(filter.blocks(), hashes, out);
             mask_valid(keys, start, hashes.len(), out);

@@ -303,6 +303,11 @@ impl<S: Lines> Bloom<S> {
         self
     }
 
+    /// A view of this filter.
+    pub fn view(&self) -> BloomRef<'_> {
+        Bloom { lines: self.lines.lines(), state: self.state }
+    }
+
     /// The bytes: an image, or a payload if the filter is over one. Only sealed images are worth keeping.
     pub fn as_bytes(&self) -> &[u8] {
         self.lines.lines().as_flattened()

@@ -1,0 +1,31 @@
+# Sketchline. `make demo` and `make test` set up what they need; `make help` lists the rest.
+
+CARGO ?= cargo
+LIB = target/release/libsketchline.a
+SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
+
+.PHONY: help lib header demo test test-long clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+lib: $(LIB) ## the C library, static and shared, in target/release
+
+$(LIB): $(SOURCES)
+	$(CARGO) build --release -p sketchline-ffi
+	@touch $@
+
+header: ## include/sketchline.h, from the sources of ffi/
+	SKETCHLINE_BLESS=1 $(CARGO) test -q -p sketchline-ffi header_is_current
+
+demo: lib ## the main job: SQLite with and without a filter in front (DEMO_ARGS='...')
+	@c-examples/demo $(DEMO_ARGS)
+
+test: ## everything, as CI runs it; TEST='lint core' for some steps
+	@.ci/steps $(TEST)
+
+test-long: ## what the claims need and the ordinary suite has no time for
+	@.ci/steps long
+
+clean: ## what was built
+	rm -rf target build

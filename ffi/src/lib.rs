@@ -1,0 +1,57 @@
+//! The C boundary: checks arguments, calls the core, converts the answer. No arithmetic lives here.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `status` | status codes and their texts |
+//! | `memory` | the only place where a C pointer becomes a Rust slice; the allocator |
+//! | `keys` | batches of keys as C describes them |
+//! | `hash`, `simd` | hash functions, SIMD levels |
+//! | `handle` | what is inside a `skl_bloom` |
+//! | `bloom`, `bloom_batch`, `payload` | the functions |
+//!
+//! `include/sketchline.h` is generated from these sources; a test compares the two.
+#![cfg_attr(not(test), no_std)]
+#![allow(non_camel_case_types, reason = "these are the names of the C API")]
+
+pub mod bloom;
+pub mod bloom_batch;
+pub mod handle;
+pub mod hash;
+pub mod keys;
+pub mod memory;
+pub mod payload;
+pub mod simd;
+pub mod status;
+#[cfg(test)]
+mod tests;
+
+use core::ffi::c_char;
+
+/// Major version: changes with the ABI.
+pub const SKL_VERSION_MAJOR: u32 = 0;
+/// Minor version: functions were added.
+pub const SKL_VERSION_MINOR: u32 = 1;
+/// Patch version.
+pub const SKL_VERSION_PATCH: u32 = 0;
+/// Major * 1,000,000 + minor * 1,000 + patch.
+pub const SKL_VERSION_NUMBER: u32 = SKL_VERSION_MAJOR * 1000000 + SKL_VERSION_MINOR * 1000 + SKL_VERSION_PATCH;
+
+/// The version of the library that is linked, as SKL_VERSION_NUMBER gives that of the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn skl_version_number() -> u32 {
+    SKL_VERSION_NUMBER
+}
+
+/// The version of the library that is linked, as "major.minor.patch". Static, never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn skl_version_string() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Nothing here is meant to panic. If it does all the same, the process ends: nothing unwinds into C.
+#[cfg(not(test))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: abort may be called at any time.
+    unsafe { libc::abort() }
+}
