@@ -385,6 +385,14 @@ typedef struct skl_bloom_info {
    */
   uint32_t is_sealed;
   /**
+   * 1 if skl_bloom_new asked the system for huge pages.
+   */
+  uint32_t huge_pages;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
    * Bytes of the image.
    */
   uint64_t image_bytes;

@@ -3,7 +3,7 @@
 //! Hashing 64 to 512 keys into a buffer and then probing the buffer lets both loops run at full width:
 //! measured against hash, probe, hash, probe it is 1.25 times as fast in L2 and 1.75 times in L3.
 
-use crate::{Error, HashScheme, KeyHash};
+use crate::{Error, HashScheme, Isa, KeyHash};
 
 /// Keys hashed per buffer: 4 KiB of stack, a multiple of the 64 keys of a bitmap word.
 pub(crate) const BUFFER: usize = 512;
@@ -41,8 +41,9 @@ pub trait KeyBatch {
         None
     }
 
-    /// Hashes keys `start ..`, as many as there is room for in `out`.
-    fn hash_range(&self, start: usize, seed: u64, out: &mut [u64]) {
+    /// Hashes keys `start ..`, as many as there is room for in `out`; where it helps, on this instruction set.
+    fn hash_range(&self, start: usize, seed: u64, isa: Isa, out: &mut [u64]) {
+        let _ = isa;
         for (i, out) in (start..).zip(out) {
             *out = self.key_hash(i, seed).raw();
         }
@@ -120,10 +121,8 @@ impl KeyBatch for U64Keys<'_> {
         KeyHash::of_u64(self.0.get(i).copied().unwrap_or(0), seed)
     }
 
-    fn hash_range(&self, start: usize, seed: u64, out: &mut [u64]) {
-        for (key, out) in self.0.get(start..).unwrap_or(&[]).iter().zip(out) {
-            *out = KeyHash::of_u64(*key, seed).raw();
-        }
+    fn hash_range(&self, start: usize, seed: u64, isa: Isa, out: &mut [u64]) {
+        isa.hash_u64s(self.0.get(start..).unwrap_or(&[]), seed, out);
     }
 }
 
@@ -152,7 +151,8 @@ impl<O: Copy + Ord + TryInto<usize>> KeyBatch for Arrow<'_, O> {
         hashing.key_seed()?;
         let ends = |offset: &O| (*offset).try_into().is_ok_and(|end| end <= self.bytes.len());
         let inside = self.offsets.first().is_none_or(ends) && self.offsets.last().is_none_or(ends);
-        if inside && self.offsets.is_sorted() { Ok(()) } else { Err(Error::BadKeys) }
+        let next = self.offsets.iter().skip(1);
+        if inside && self.offsets.iter().zip(next).all(|(start, end)| start <= end) { Ok(()) } else { Err(Error::BadKeys) }
     }
 
     #[inline]
@@ -185,8 +185,8 @@ impl<K: KeyBatch> KeyBatch for Nullable<'_, K> {
         bytes.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
     }
 
-    fn hash_range(&self, start: usize, seed: u64, out: &mut [u64]) {
-        self.keys.hash_range(start, seed, out);
+    fn hash_range(&self, start: usize, seed: u64, isa: Isa, out: &mut [u64]) {
+        self.keys.hash_range(start, seed, isa, out);
     }
 
     fn hash_selected(&self, selected: &[u32], seed: u64, out: &mut [u64]) {

@@ -466,6 +466,10 @@ pub struct skl_bloom_info {
     pub simd_level: u32,
     /// 1 if the header in memory is sealed.
     pub is_sealed: u32,
+    /// 1 if skl_bloom_new asked the system for huge pages.
+    pub huge_pages: u32,
+    /// 0.
+    pub reserved: u32,
     /// Bytes of the image.
     pub image_bytes: u64,
     /// False-positive rate at capacity, 0 where that is unknown.
@@ -511,6 +515,8 @@ pub unsafe extern "C" fn skl_bloom_get_info(handle: *const skl_bloom, info: *mut
             num_probes: params.num_probes,
             simd_level: state.level().into(),
             is_sealed: state.is_sealed().into(),
+            huge_pages: Handle::huge_pages(handle)?.into(),
+            reserved: 0,
             image_bytes: params.image_bytes,
             predicted_fpr: params.predicted_fpr,
         });

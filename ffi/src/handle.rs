@@ -3,7 +3,7 @@
 //! Every call builds a filter from these for its own duration, so that no Rust reference to the caller's
 //! memory outlives the call.
 
-use crate::memory::{array, release};
+use crate::memory::{array, asked_for_huge_pages, release};
 use crate::status::skl_status::{self, *};
 use sketchline::{Bloom, BloomMut, BloomRef, BloomState, Block};
 
@@ -75,6 +75,18 @@ impl Handle {
             let handle = Self::get(handle)?;
             let lines = array(handle.lines.cast_const(), handle.state.num_lines())?;
             Ok(Bloom::attach(lines, handle.state)?)
+        }
+    }
+
+    /// Whether this handle owns its image, and huge pages were asked for.
+    ///
+    /// # Safety
+    /// If not NULL, `handle` is readable.
+    pub(crate) unsafe fn huge_pages(handle: *const skl_bloom) -> Result<bool, skl_status> {
+        // SAFETY: the caller's contract; an owned image came from `allocate`.
+        unsafe {
+            let handle = Self::get(handle)?;
+            Ok(handle.access == Access::OWN && asked_for_huge_pages(handle.lines.cast()))
         }
     }
 

@@ -4,7 +4,7 @@ use crate::keys::{skl_keys, with_keys};
 use crate::memory::{array, array_mut, out};
 use crate::status::skl_status::{self, *};
 use core::ffi::c_void;
-use sketchline::{HashScheme, KeyHash};
+use sketchline::{HashScheme, Isa, KeyHash};
 
 /// Which hash a sketch holds. Sketches with different hashes never merge.
 #[repr(u32)]
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn skl_hash_batch(keys: *const skl_keys, seed: u64, hashes
     // SAFETY: the caller's contract.
     let hash = |keys: &dyn sketchline::KeyBatch| unsafe {
         keys.check(HashScheme::Xxh3 { seed })?;
-        keys.hash_range(0, seed, array_mut(hashes, keys.len())?);
+        keys.hash_range(0, seed, Isa::default_for_new(), array_mut(hashes, keys.len())?);
         Ok(())
     };
     // SAFETY: the caller's contract.

@@ -48,10 +48,22 @@ pub extern "C" fn skl_version_string() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Nothing here is meant to panic. If it does all the same, the process ends: nothing unwinds into C.
+/// Nothing here can panic: `.ci/no-panic.sh` links the library with `--cfg prove_no_panic`, where the handler
+/// calls a function that does not exist, so that a path that reaches it fails the link.
 #[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    #[cfg(prove_no_panic)]
+    // SAFETY: never runs; the link fails first.
+    unsafe {
+        unsafe extern "C" {
+            fn a_panic_can_be_reached() -> !;
+        }
+        a_panic_can_be_reached()
+    }
+    #[cfg(not(prove_no_panic))]
     // SAFETY: abort may be called at any time.
-    unsafe { libc::abort() }
+    unsafe {
+        libc::abort()
+    }
 }

@@ -92,11 +92,14 @@ struct Owner {
     allocator: skl_allocator,
     size: usize,
     align: usize,
+    huge_pages: bool,
 }
 
 const _: () = assert!(size_of::<Owner>() == BLOCK_BYTES);
 
-/// From this size on the kernel is asked for huge pages, and memory aligned to them.
+/// From this size on the kernel is asked for huge pages, and memory aligned to them. Measured with
+/// `make huge-pages` (`benches/results`): nothing to gain below, where the address translations of a filter
+/// fit the TLB; never slower above.
 const HUGE_FROM_BYTES: usize = 4 << 20;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
@@ -118,10 +121,10 @@ pub(crate) unsafe fn allocate(len: u64, hooks: Option<skl_allocator>) -> Result<
     if memory.is_null() {
         return Err(SKL_ERR_NO_MEMORY);
     }
-    advise_huge_pages(memory, size);
+    let huge_pages = size >= HUGE_FROM_BYTES && advise_huge_pages(memory, size);
     // SAFETY: the hook gave `size` bytes, at least a line and more, aligned to at least a line (caller).
     unsafe {
-        memory.cast::<Owner>().write(Owner { allocator: hooks, size, align });
+        memory.cast::<Owner>().write(Owner { allocator: hooks, size, align, huge_pages });
         Ok(memory.cast::<u8>().add(BLOCK_BYTES))
     }
 }
@@ -141,16 +144,26 @@ pub(crate) unsafe fn release(image: *mut u8) {
     }
 }
 
+/// Whether huge pages were asked for when this image was allocated.
+///
+/// # Safety
+/// `image` came from [`allocate`].
+pub(crate) unsafe fn asked_for_huge_pages(image: *const u8) -> bool {
+    // SAFETY: `allocate` wrote an `Owner` into the line before (caller).
+    unsafe { (*image.sub(BLOCK_BYTES).cast::<Owner>()).huge_pages }
+}
+
+/// Asks for huge pages; whether the kernel took the advice for good.
 #[cfg(target_os = "linux")]
-fn advise_huge_pages(memory: *mut c_void, size: usize) {
-    if size >= HUGE_FROM_BYTES && memory as usize % HUGE_PAGE_BYTES == 0 {
-        // SAFETY: advice on memory that was just allocated; it changes no contents, and may fail.
-        unsafe { libc::madvise(memory, size, libc::MADV_HUGEPAGE) };
-    }
+fn advise_huge_pages(memory: *mut c_void, size: usize) -> bool {
+    // SAFETY: advice on memory that was just allocated, at a multiple of its alignment; it changes no contents, and may fail.
+    unsafe { libc::madvise(memory, size, libc::MADV_HUGEPAGE) == 0 }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_: *mut c_void, _: usize) {}
+fn advise_huge_pages(_: *mut c_void, _: usize) -> bool {
+    false
+}
 
 #[cfg(unix)]
 unsafe extern "C" fn libc_alloc(_: *mut c_void, size: usize, align: usize) -> *mut c_void {

@@ -4,8 +4,7 @@
 use super::{Bloom, BloomRef, BloomState};
 use crate::keys::{BUFFER, KeyBatch};
 use crate::lines::{Lines, LinesMut};
-use crate::simd::Probing;
-use crate::{Error, block::Block};
+use crate::{Error, Isa, block::Block};
 
 /// Words of a bitmap on the stack: 4,096 keys where the hashes are given, so that prefetching rarely starts anew.
 const WORDS: usize = 64;
@@ -37,7 +36,7 @@ impl<S: Lines> Bloom<S> {
     pub fn contains_batch(&self, keys: &dyn KeyBatch, out: &mut [u64]) -> Result<(), Error> {
         let seed = self.state.check(keys)?;
         let out = out.get_mut(..keys.len().div_ceil(64)).ok_or(Error::BufferTooSmall)?;
-        contains_words(self.state.probing, self.blocks(), keys, seed, out);
+        contains_words(&self.state, self.blocks(), keys, seed, out);
         Ok(())
     }
 
@@ -48,7 +47,7 @@ impl<S: Lines> Bloom<S> {
     pub fn count_batch(&self, keys: &dyn KeyBatch) -> Result<usize, Error> {
         let seed = self.state.check(keys)?;
         let mut count = 0;
-        for_each_buffer(keys, seed, |first, hashes| {
+        for_each_buffer(keys, seed, self.state.isa(), |first, hashes| {
             let mut words = [0; WORDS];
             self.state.probing.contains_batch(self.blocks(), hashes, &mut words);
             count += ones(keys, first, &words);
@@ -68,7 +67,7 @@ impl<S: Lines> Bloom<S> {
             return Err(Error::BufferTooSmall);
         }
         let mut kept = 0;
-        for_each_buffer(keys, seed, |first, hashes| {
+        for_each_buffer(keys, seed, self.state.isa(), |first, hashes| {
             let mut words = [0; WORDS];
             self.state.probing.contains_batch(self.blocks(), hashes, &mut words);
             for (n, word) in words.into_iter().enumerate() {
@@ -140,9 +139,10 @@ impl<S: LinesMut> Bloom<S> {
             return Ok(());
         }
         let probing = self.state.probing;
+        let isa = self.state.isa();
         let mut inserted = 0;
         let blocks = self.blocks_mut();
-        for_each_buffer(keys, seed, |first, hashes| {
+        for_each_buffer(keys, seed, isa, |first, hashes| {
             let mut packed = [0; BUFFER];
             let valid = only_valid(keys, first, hashes, &mut packed);
             probing.insert_batch(blocks, valid);
@@ -167,9 +167,10 @@ impl<S: LinesMut> Bloom<S> {
             self.count(hashes.len());
             return Ok(());
         }
+        let isa = self.state.isa();
         let mut inserted = 0;
         let blocks = self.blocks_mut();
-        for_each_buffer(keys, seed, |first, hashes| {
+        for_each_buffer(keys, seed, isa, |first, hashes| {
             let mut packed = [0; BUFFER];
             let valid = only_valid(keys, first, hashes, &mut packed);
             let mut words = [0; WORDS];
@@ -204,7 +205,7 @@ pub fn contains_batch_in_each<'a>(
     if words.checked_mul(filters.clone().count()).is_none_or(|all| all > out.len()) {
         return Err(Error::BufferTooSmall);
     }
-    for_each_buffer(keys, seed, |start, hashes| {
+    for_each_buffer(keys, seed, first.state.isa(), |start, hashes| {
         for (filter, out) in filters.clone().zip(out.chunks_mut(words.max(1))) {
             let out = out.get_mut(start / 64..).unwrap_or(&mut []);
             filter.state.probing.contains_batch(filter.blocks(), hashes, out);
@@ -214,11 +215,12 @@ pub fn contains_batch_in_each<'a>(
     Ok(())
 }
 
-fn contains_words(probing: Probing, blocks: &[Block], keys: &dyn KeyBatch, seed: u64, out: &mut [u64]) {
+fn contains_words(state: &BloomState, blocks: &[Block], keys: &dyn KeyBatch, seed: u64, out: &mut [u64]) {
+    let probing = state.probing;
     if let Some(hashes) = keys.as_hashes() {
         return probing.contains_batch(blocks, hashes, out);
     }
-    for_each_buffer(keys, seed, |first, hashes| {
+    for_each_buffer(keys, seed, state.isa(), |first, hashes| {
         let out = out.get_mut(first / 64..).unwrap_or(&mut []);
         probing.contains_batch(blocks, hashes, out);
         mask_valid(keys, first, hashes.len(), out);
@@ -227,7 +229,7 @@ fn contains_words(probing: Probing, blocks: &[Block], keys: &dyn KeyBatch, seed:
 
 /// Hashes the keys a buffer at a time and gives each buffer with the number of its first key, a multiple of
 /// 64. Hashes that are given come as they are, as many at a time as `WORDS` holds.
-fn for_each_buffer(keys: &dyn KeyBatch, seed: u64, mut each: impl FnMut(usize, &[u64])) {
+fn for_each_buffer(keys: &dyn KeyBatch, seed: u64, isa: Isa, mut each: impl FnMut(usize, &[u64])) {
     if let Some(hashes) = keys.as_hashes() {
         for (n, hashes) in hashes.chunks(64 * WORDS).enumerate() {
             each(n * 64 * WORDS, hashes);
@@ -239,7 +241,7 @@ fn for_each_buffer(keys: &dyn KeyBatch, seed: u64, mut each: impl FnMut(usize, &
     while first < keys.len() {
         let len = BUFFER.min(keys.len() - first);
         let hashes = buffer.get_mut(..len).unwrap_or(&mut []);
-        keys.hash_range(first, seed, hashes);
+        keys.hash_range(first, seed, isa, hashes);
         each(first, hashes);
         first += len;
     }

@@ -87,22 +87,28 @@ impl Isa {
         Probing(&self.0.bloom[index as usize])
     }
 
+    /// Native hashes of integer keys, as far as both slices go.
+    pub(crate) fn hash_u64s(self, keys: &[u64], seed: u64, out: &mut [u64]) {
+        // SAFETY: holding `self` proves that this CPU has the features of its table.
+        unsafe { (self.0.hash_u64s)(keys, seed, out) }
+    }
+
     /// `target |= source`, as far as both go.
     pub(crate) fn union(self, target: &mut [Block], source: &[Block]) {
-        // SAFETY: holding `self` proves that this CPU has the features of its table.
+        // SAFETY: as in `hash_u64s`.
         unsafe { (self.0.union)(target, source) }
     }
 
     /// `target &= source`, as far as both go.
     pub(crate) fn intersect(self, target: &mut [Block], source: &[Block]) {
-        // SAFETY: as in `union`.
+        // SAFETY: as in `hash_u64s`.
         unsafe { (self.0.intersect)(target, source) }
     }
 
     /// How many blocks have 0, 1, .. 512 bits set.
     pub(crate) fn occupancy(self, blocks: &[Block]) -> Occupancy {
         let mut histogram = [0; 513];
-        // SAFETY: as in `union`.
+        // SAFETY: as in `hash_u64s`.
         unsafe { (self.0.occupancy)(blocks, &mut histogram) }
         histogram
     }
@@ -147,6 +153,7 @@ struct Kernels {
     level: u8,
     /// One per number of probes, from 1 on.
     bloom: [BloomKernels; 16],
+    hash_u64s: unsafe fn(&[u64], u64, &mut [u64]),
     union: unsafe fn(&mut [Block], &[Block]),
     intersect: unsafe fn(&mut [Block], &[Block]),
     occupancy: unsafe fn(&[Block], &mut Occupancy),
@@ -271,6 +278,10 @@ macro_rules! kernels {
             unsafe { kernel::insert_batch_seen::<$ops, C>(blocks, pattern, hashes, out) }
         }
         $(#[$feature])?
+        fn hash_u64s(keys: &[u64], seed: u64, out: &mut [u64]) {
+            kernel::hash_u64s(keys, seed, out)
+        }
+        $(#[$feature])?
         fn union(target: &mut [Block], source: &[Block]) {
             kernel::union(target, source)
         }
@@ -310,6 +321,7 @@ macro_rules! kernels {
                 }
                 table
             },
+            hash_u64s,
             union,
             intersect,
             occupancy,
@@ -324,13 +336,13 @@ fn prefetch_read(block: *const Block) {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     // SAFETY: a prefetch never faults and changes nothing but the caches.
     unsafe {
-        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(block.cast());
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(block.cast());
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: as above.
     unsafe {
-        core::arch::asm!("prfm pldl2keep, [{}]", in(reg) block, options(nostack, readonly, preserves_flags));
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) block, options(nostack, readonly, preserves_flags));
     }
     #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
     let _ = block;
