@@ -115,6 +115,28 @@ fn every_form_is_its_keys_one_by_one() {
     });
 }
 
+/// Integer keys hash alike one by one, in batches of any length and on every set.
+#[test]
+fn integer_keys_of_any_value_and_seed() {
+    let edges = common::EXTREME.map(|edge| [edge, edge.swap_bytes()]).concat();
+    for_every_isa(|isa| {
+        for seed in [0, 1, SEED, 1 << 31, 1 << 32, u64::MAX, 0x8000_0000_0000_0000, 0x0123_4567_89ab_cdef] {
+            let params = BloomParams::explicit(100, 16).unwrap().with_hashing(HashScheme::Xxh3 { seed });
+            let empty = BloomFilter::new(params).unwrap().with_isa(isa);
+            for len in (0..=130).chain([511, 512, 513, 1100]) {
+                let mut keys = Random(seed ^ len as u64).hashes(len);
+                keys.iter_mut().skip(len / 3).zip(&edges).for_each(|(key, edge)| *key = *edge);
+                let (mut batch, mut single) = (empty.clone(), empty.clone());
+                batch.insert_batch(&U64Keys(&keys)).unwrap();
+                keys.iter().for_each(|key| single.insert(&key.to_le_bytes()).unwrap());
+                assert!(batch.blocks() == single.blocks(), "{isa:?}, seed {seed:#x}, {len} keys");
+                let mut selection: Vec<u32> = (0..len as u32).rev().collect();
+                assert_eq!(batch.select_in_place(&U64Keys(&keys), &mut selection), Ok(len));
+            }
+        }
+    });
+}
+
 #[test]
 fn integer_keys_are_their_little_endian_bytes() {
     let mut filter = filter(10, 8);

@@ -6,7 +6,7 @@ use common::{
     EXTREME, Guarded, JUNK, Random, assert_answers, bitmap, block_range, for_every_isa, mask_bytes, naive_contains,
     naive_insert,
 };
-use sketchline::{BloomEstimate, BloomMut, BloomRef, Error, HashScheme, Hashes, Isa, KeyHash};
+use sketchline::{BloomEstimate, BloomMut, BloomRef, Error, HashScheme, Hashes, Isa, KeyHash, U64Keys};
 
 const PROBES: std::ops::RangeInclusive<u32> = 1..=16;
 const HASHING: HashScheme = HashScheme::Caller { tag: 0 };
@@ -157,7 +157,7 @@ fn large_filters() {
                 let seen: Vec<bool> = batch.iter().map(|&hash| naive_insert(expected, probes, hash)).collect();
                 let mut words = vec![0; batch.len().div_ceil(64)];
                 let mut filter = view_mut(payload, probes, isa);
-                if batch.len() % 2 == 0 {
+                if batch.len().is_multiple_of(2) {
                     filter.insert_batch_seen(&Hashes(&batch), &mut words).unwrap();
                     assert_eq!(words, bitmap(&seen), "{isa:?}, {probes} probes, {num_blocks} blocks");
                 } else {
@@ -267,6 +267,12 @@ fn nothing_is_touched_beyond_the_ends() {
                         filter.insert_hashes(hashes);
                         filter.insert_batch_seen(&Hashes(hashes), bits).unwrap();
                         assert_eq!(filter.count_batch(&Hashes(hashes)), Ok(len));
+                        // The same numbers as keys, which are hashed first.
+                        let payload = payload.bytes(len_bytes, end);
+                        let filter = BloomMut::over_payload_mut(payload, probes, HashScheme::NATIVE).unwrap();
+                        let mut filter = filter.with_isa(isa);
+                        filter.insert_batch(&U64Keys(hashes)).unwrap();
+                        assert_eq!(filter.count_batch(&U64Keys(hashes)), Ok(len));
                         for hash in [0, u64::MAX].map(KeyHash::from_raw) {
                             filter.insert_hash(hash);
                             assert!(filter.contains_hash(hash));

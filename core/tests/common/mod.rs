@@ -51,7 +51,8 @@ pub(crate) fn for_every_isa(test: impl FnMut(Isa)) {
     static ONCE: Once = Once::new();
     let names: Vec<_> = Isa::available().map(Isa::name).collect();
     // Not `eprintln!`, which the test harness captures.
-    ONCE.call_once(|| writeln!(std::io::stderr(), "instruction sets: {}", names.join(" ")).unwrap());
+    let line = format!("instruction sets: {}\n", names.join(" "));
+    ONCE.call_once(|| std::io::stderr().write_all(line.as_bytes()).unwrap());
     for required in std::env::var("REQUIRE_ISA").unwrap_or_default().split(',').filter(|name| !name.is_empty()) {
         assert!(names.contains(&required), "REQUIRE_ISA={required}, but there are only {names:?}");
     }
