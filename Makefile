@@ -12,6 +12,8 @@ help: ## this list
 lib: $(LIB) ## the C library, static and shared, in target/release
 
 $(LIB): $(SOURCES)
+	@command -v $(firstword $(CARGO)) >/dev/null || \
+	    { echo "make: cargo is missing: see https://rustup.rs (Rust 1.89 or newer)" >&2; exit 1; }
 	$(CARGO) build --release -p sketchline-ffi
 	@touch $@
 
