@@ -46,12 +46,8 @@
 #define SKL_VERSION_NUMBER (((SKL_VERSION_MAJOR * 1000000) + (SKL_VERSION_MINOR * 1000)) + SKL_VERSION_PATCH)
 
 /**
- * Default for skl_bloom_view and skl_bloom_open: check the payload's checksum, refuse unsealed images.
- */
-#define SKL_OPEN_STRICT 0
-
-/**
- * Do not read the payload: opening takes constant time. For bytes that something else already vouches for.
+ * Do not read the payload of a Bloom filter: opening takes constant time. For bytes that something else already
+ * vouches for.
  */
 #define SKL_OPEN_SKIP_PAYLOAD_CHECK 1
 
@@ -59,6 +55,11 @@
  * Also open an image that was never sealed (shared memory, a crashed writer).
  */
 #define SKL_OPEN_ALLOW_UNSEALED 2
+
+/**
+ * Default for the view and open functions: check the payload's checksum, refuse unsealed images.
+ */
+#define SKL_OPEN_STRICT 0
 
 /**
  * What a function answers. Errors are negative; a number is never reused.
@@ -168,6 +169,14 @@ enum skl_status
    * A bare payload has no header.
    */
   SKL_ERR_NO_HEADER = -24,
+  /**
+   * The payload holds values that no sketch writes.
+   */
+  SKL_ERR_PAYLOAD = -25,
+  /**
+   * The sketch has outgrown its memory.
+   */
+  SKL_ERR_NEED_SPACE = -26,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -467,6 +476,130 @@ typedef struct skl_keys {
   const uint8_t *validity;
 } skl_keys;
 
+/**
+ * The shape of a sketch. Filled by skl_hll_params_for; after that, form, martingale, seed and hash may be changed.
+ */
+typedef struct skl_hll_params {
+  /**
+   * Log2 of the number of registers, 4 to 18.
+   */
+  uint32_t p;
+  /**
+   * A skl_hll_form to start in. SKL_HLL_SPARSE after skl_hll_params_for.
+   */
+  uint32_t form;
+  /**
+   * 1: also keep the martingale estimate, with about 20 % less error until the first merge, which drops it.
+   */
+  uint32_t martingale;
+  /**
+   * A skl_hash_id. SKL_HASH_XXH3 after skl_hll_params_for.
+   */
+  uint32_t hash_id;
+  /**
+   * Seed of the hash, or the caller's tag. 0 after skl_hll_params_for.
+   */
+  uint64_t seed;
+  /**
+   * Bytes of a dense image, the most that a sketch of this precision takes. Ignored as input.
+   */
+  uint64_t dense_bytes;
+  /**
+   * Relative standard error of a dense sketch. Ignored as input.
+   */
+  double standard_error;
+} skl_hll_params;
+
+/**
+ * A HyperLogLog sketch: 64 bytes that the caller holds. The contents are private.
+ */
+typedef struct skl_hll {
+  /**
+   * Private.
+   */
+  uint64_t opaque[8];
+} skl_hll;
+
+/**
+ * How two sketches overlap.
+ */
+typedef struct skl_hll_overlap {
+  /**
+   * Set by the caller to sizeof(skl_hll_overlap), so that the structure can grow.
+   */
+  size_t struct_size;
+  /**
+   * About how many distinct keys are in either.
+   */
+  double union_keys;
+  /**
+   * About how many are in both.
+   */
+  double intersection;
+  /**
+   * Standard deviation of intersection: grows with the union, so that a small overlap of large sketches drowns in it.
+   */
+  double intersection_error;
+  /**
+   * intersection / union, 0 where both are empty.
+   */
+  double jaccard;
+} skl_hll_overlap;
+
+/**
+ * What a sketch knows of itself.
+ */
+typedef struct skl_hll_info {
+  /**
+   * Set by the caller to sizeof(skl_hll_info), so that the structure can grow.
+   */
+  size_t struct_size;
+  /**
+   * Bytes of the image, with room to grow.
+   */
+  uint64_t image_bytes;
+  /**
+   * Seed of the hash, or the caller's tag.
+   */
+  uint64_t seed;
+  /**
+   * Log2 of the number of registers.
+   */
+  uint32_t p;
+  /**
+   * A skl_hll_form: the present one.
+   */
+  uint32_t form;
+  /**
+   * 1 while the martingale estimate is kept.
+   */
+  uint32_t martingale;
+  /**
+   * A skl_hash_id.
+   */
+  uint32_t hash_id;
+  /**
+   * Dense: registers that are still 0. Sparse: 2^p.
+   */
+  uint32_t zero_registers;
+  /**
+   * Dense: the least register. Sparse: 0.
+   */
+  uint32_t min_register;
+  /**
+   * A skl_simd.
+   */
+  uint32_t simd_level;
+  /**
+   * 1 if the header in memory is sealed.
+   */
+  uint32_t is_sealed;
+  /**
+   * Relative standard error of a dense sketch.
+   */
+  double standard_error;
+} skl_hll_info;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -483,7 +616,7 @@ const char *skl_version_string(void);
 
 /**
  * The smallest filter whose predicted false-positive rate is at most `fpr` (0 < fpr < 1) when it holds `keys`
- * keys. SKL_ERR_UNREACHABLE where 64 bits per key are not enough (the floor is near 2e-9), SKL_ERR_TOO_LARGE
+ * keys. SKL_ERR_UNREACHABLE where 64 bits per key are not enough (the least is 1.4e-8), SKL_ERR_TOO_LARGE
  * beyond 2^32 - 1 blocks. Takes about a millisecond; the result is the same on every machine.
  *
  * Requires:
@@ -493,7 +626,7 @@ skl_status skl_bloom_params_for_fpr(uint64_t keys, double fpr, struct skl_bloom_
 
 /**
  * The filter of least false-positive rate at (just over) `bits` bits per key, 0 < bits <= 64;
- * SKL_ERR_UNREACHABLE above 64, where more bits gain nothing.
+ * SKL_ERR_UNREACHABLE above 64.
  *
  * Requires:
  * `params` is writable.
@@ -806,6 +939,266 @@ uint64_t skl_hash_mix(uint64_t weak);
  * `keys` and its arrays are readable, `hashes` points to keys->n writable numbers.
  */
 skl_status skl_hash_batch(const struct skl_keys *keys, uint64_t seed, uint64_t *hashes);
+
+/**
+ * A sketch of 2^p registers, 4 <= p <= 18 (14 is usual: 12 KiB, 0.81 % error), starting sparse.
+ *
+ * Requires:
+ * `params` is writable.
+ */
+skl_status skl_hll_params_for(uint32_t p, struct skl_hll_params *params);
+
+/**
+ * Checks parameters, and gives the bytes of the least image in the form asked for. A sparse sketch may be given any
+ * more lines of 64 bytes, up to dense_bytes, and then needs to be moved less often.
+ *
+ * Requires:
+ * `params` is readable, `bytes` writable.
+ */
+skl_status skl_hll_required_bytes(const struct skl_hll_params *params,
+                                  uint64_t *bytes);
+
+/**
+ * Makes a sketch without keys in memory of the caller, which is zeroed. The caller keeps the memory for as long as
+ * the handle is used. A sparse sketch that outgrows it answers SKL_ERR_NEED_SPACE: see skl_hll_move.
+ *
+ * Requires:
+ * `handle` is writable; `memory` has `len` writable bytes, at any address.
+ */
+skl_status skl_hll_init(struct skl_hll *handle,
+                        void *memory,
+                        size_t len,
+                        const struct skl_hll_params *params);
+
+/**
+ * Makes a sketch without keys in memory of its own, from `allocator` or, if that is NULL, from the C library. It
+ * grows there. skl_hll_free gives it back.
+ *
+ * Requires:
+ * `handle` is writable, `params` readable; `allocator` is NULL or readable, and its hooks do as skl_allocator says.
+ */
+skl_status skl_hll_new(struct skl_hll *handle,
+                       const struct skl_hll_params *params,
+                       const struct skl_allocator *allocator);
+
+/**
+ * Empties the handle, and gives its memory back if it came from skl_hll_new. NULL and handles that are empty
+ * already are fine.
+ *
+ * Requires:
+ * `handle` is NULL or writable; no copy of it is used afterwards.
+ */
+void skl_hll_free(struct skl_hll *handle);
+
+/**
+ * Opens an image of exactly `len` bytes to read it, in place, at any address. Reads header and payload.
+ *
+ * Requires:
+ * `handle` is writable; `image` has `len` readable bytes for as long as the handle is used.
+ */
+skl_status skl_hll_view(struct skl_hll *handle, const void *image, size_t len, uint32_t flags);
+
+/**
+ * As skl_hll_view, to change the image in place. `memory` has `len` bytes, of which the first `image_len` are the
+ * image and the rest is room to grow for a sparse sketch: whole lines of zeros.
+ *
+ * Requires:
+ * `handle` is writable; `memory` has `len` writable bytes for as long as the handle is used, and no other handle
+ * writes to them.
+ */
+skl_status skl_hll_open(struct skl_hll *handle,
+                        void *memory,
+                        size_t len,
+                        size_t image_len,
+                        uint32_t flags);
+
+/**
+ * Bytes that a sketch in memory of the caller needs next: after an insert that answered SKL_ERR_NEED_SPACE
+ * (`source` NULL), or to take in `source`.
+ *
+ * Requires:
+ * `handle` is a sketch; `source` is NULL or one; nobody writes to them meanwhile; `bytes` is writable.
+ */
+skl_status skl_hll_grown_bytes(const struct skl_hll *handle, const struct skl_hll *source, uint64_t *bytes);
+
+/**
+ * Moves a sketch to other memory of the caller, as long as skl_hll_grown_bytes says. The old memory is unchanged and
+ * the caller's again. SKL_ERR_ARGUMENT for a sketch of skl_hll_new, which grows by itself.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile; `memory` has `len` writable bytes, apart from
+ * those of the sketch.
+ */
+skl_status skl_hll_move(struct skl_hll *handle,
+                        void *memory,
+                        size_t len);
+
+/**
+ * Puts a key in. (NULL, 0) is the empty key. SKL_ERR_CALLER_HASH if the sketch holds the caller's hashes,
+ * SKL_ERR_NEED_SPACE if it has outgrown memory of the caller; the key is not in then.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile; `key` has `len` readable bytes.
+ */
+skl_status skl_hll_insert(struct skl_hll *handle, const void *key, size_t len);
+
+/**
+ * Puts an integer key in: its eight little-endian bytes. Errors as skl_hll_insert.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile.
+ */
+skl_status skl_hll_insert_u64(struct skl_hll *handle, uint64_t key);
+
+/**
+ * Puts a hash in. Errors as skl_hll_insert.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile.
+ */
+skl_status skl_hll_insert_hash(struct skl_hll *handle, uint64_t hash);
+
+/**
+ * Puts a batch of keys in, from number `*consumed` on, and sets it to the number of the first key that is not in:
+ * keys->n after SKL_OK, less after SKL_ERR_NEED_SPACE or SKL_ERR_NO_MEMORY. Start with 0.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile; `keys` and its arrays are readable; `consumed`
+ * is set and writable.
+ */
+skl_status skl_hll_insert_batch(struct skl_hll *handle,
+                                const struct skl_keys *keys,
+                                size_t *consumed);
+
+/**
+ * skl_hll_insert_batch of `n` hashes.
+ *
+ * Requires:
+ * As there; `hashes` has `n` readable numbers.
+ */
+skl_status skl_hll_insert_hashes(struct skl_hll *handle, const uint64_t *hashes, size_t n, size_t *consumed);
+
+/**
+ * GROUP BY: hash `i` goes into the sketch `handles[groups[i]]`. Sketches are fetched ahead. Continues from
+ * `*consumed` and sets it as skl_hll_insert_batch does; SKL_ERR_KEYS if a group is not below `num_handles`, before
+ * any hash is inserted.
+ *
+ * Requires:
+ * `handles` has `num_handles` pointers to sketches to write to, used by nobody else meanwhile; `groups` and `hashes`
+ * have `n` readable numbers; `consumed` is set and writable.
+ */
+skl_status skl_hll_insert_grouped(struct skl_hll *const *handles,
+                                  size_t num_handles,
+                                  const uint32_t *groups,
+                                  const uint64_t *hashes,
+                                  size_t n,
+                                  size_t *consumed);
+
+/**
+ * About how many distinct keys: 0 for none, at most 2^64. Constant time, except after a merge.
+ *
+ * Requires:
+ * `handle` is a sketch that nobody writes to meanwhile; `estimate` is writable.
+ */
+skl_status skl_hll_estimate(const struct skl_hll *handle, double *estimate);
+
+/**
+ * The estimate with bounds at 1, 2 or 3 standard deviations (68, 95, 99.7 % of cases); SKL_ERR_ARGUMENT for others.
+ *
+ * Requires:
+ * `handle` is a sketch that nobody writes to meanwhile; the three numbers are writable.
+ */
+skl_status skl_hll_estimate_bounds(const struct skl_hll *handle,
+                                   uint32_t sigmas,
+                                   double *estimate,
+                                   double *lower,
+                                   double *upper);
+
+/**
+ * Adds the keys of `source`: a sketch of the same hash, seed and precision, else SKL_ERR_INCOMPATIBLE. In memory of
+ * the caller that is too small: SKL_ERR_NEED_SPACE, nothing changed (skl_hll_grown_bytes with `source` says how much).
+ *
+ * Requires:
+ * `target` is a sketch to write to, used by nobody else meanwhile; `source` is another sketch, over other bytes.
+ */
+skl_status skl_hll_merge(struct skl_hll *target,
+                         const struct skl_hll *source);
+
+/**
+ * As skl_hll_merge; a `source` of a greater precision is folded on the way.
+ *
+ * Requires:
+ * As skl_hll_merge.
+ */
+skl_status skl_hll_merge_folding(struct skl_hll *target, const struct skl_hll *source);
+
+/**
+ * Adds the keys of `n` sketches: as skl_hll_merge of each, and faster where they are dense, eight at a time. After
+ * SKL_ERR_NEED_SPACE or SKL_ERR_NO_MEMORY some are in; merging all of them again is harmless.
+ *
+ * Requires:
+ * As skl_hll_merge; `sources` has `n` readable pointers.
+ */
+skl_status skl_hll_merge_many(struct skl_hll *target,
+                              const struct skl_hll *const *sources,
+                              size_t n);
+
+/**
+ * Estimates how `a` and `b` overlap, by inclusion and exclusion. `scratch` is a third sketch of the same parameters,
+ * dense or of skl_hll_new: it is cleared, and holds the union afterwards. Set overlap->struct_size first.
+ *
+ * Requires:
+ * `a` and `b` are sketches that nobody writes to meanwhile; `scratch` is another, to write to, used by nobody else;
+ * `overlap` is writable.
+ */
+skl_status skl_hll_get_overlap(const struct skl_hll *a,
+                               const struct skl_hll *b,
+                               struct skl_hll *scratch,
+                               struct skl_hll_overlap *overlap);
+
+/**
+ * Takes all keys out. The form stays.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile.
+ */
+skl_status skl_hll_clear(struct skl_hll *handle);
+
+/**
+ * Finishes the image: sorts the tokens, leaves out room to grow, writes both checksums. Then the bytes of
+ * skl_hll_image are worth keeping; the next change takes the seal off.
+ *
+ * Requires:
+ * `handle` is a sketch to write to, used by nobody else meanwhile.
+ */
+skl_status skl_hll_seal(struct skl_hll *handle);
+
+/**
+ * Where the image is, and how long: without room to grow if it is sealed. The bytes belong to whoever provided them,
+ * or to the handle after skl_hll_new, until it grows.
+ *
+ * Requires:
+ * `handle` is a sketch; `image` and `len` are writable.
+ */
+skl_status skl_hll_image(const struct skl_hll *handle,
+                         const void **image,
+                         size_t *len);
+
+/**
+ * Uses another SIMD level on this handle: SKL_ERR_SIMD if this machine does not have it.
+ *
+ * Requires:
+ * `handle` is a sketch; nobody else uses the handle meanwhile.
+ */
+skl_status skl_hll_set_simd_level(struct skl_hll *handle, int level);
+
+/**
+ * What a sketch knows of itself; one pass over the registers. Set info->struct_size first.
+ *
+ * Requires:
+ * `handle` is a sketch that nobody writes to meanwhile; `info` is writable.
+ */
+skl_status skl_hll_get_info(const struct skl_hll *handle, struct skl_hll_info *info);
 
 /**
  * Puts a hash into blocks without a header: `len` bytes, a positive multiple of 64 at any address, zeroed for an

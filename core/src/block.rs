@@ -91,3 +91,10 @@ impl OwnedLines {
         bytemuck::must_cast_slice_mut(&mut self.0)
     }
 }
+
+#[cfg(feature = "alloc")]
+impl core::fmt::Debug for OwnedLines {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "OwnedLines({} lines)", self.0.len())
+    }
+}

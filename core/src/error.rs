@@ -36,6 +36,10 @@ pub enum Error {
     HeaderChecksum,
     /// The payload does not match its checksum.
     PayloadChecksum,
+    /// The payload holds values that no sketch writes: a register above its greatest rank, tokens out of order.
+    BadPayload,
+    /// The sketch has outgrown the memory it was given. Move it to more (it says how much), and go on.
+    NeedSpace,
     /// Two sketches differ in size, parameters, hash or seed.
     Incompatible,
     /// The sketch holds the caller's own hashes: only the hash calls make sense on it.
@@ -67,6 +71,8 @@ impl Error {
             Error::Unsealed => "the image is not sealed",
             Error::HeaderChecksum => "the header does not match its checksum",
             Error::PayloadChecksum => "the payload does not match its checksum",
+            Error::BadPayload => "the payload holds values that no sketch writes",
+            Error::NeedSpace => "the sketch has outgrown its memory",
             Error::Incompatible => "the sketches differ in size, parameters, hash or seed",
             Error::CallerHash => "the sketch holds the caller's hashes, so it takes hashes and not keys",
             Error::BadKeys => "the batch of keys contradicts itself",

@@ -27,6 +27,7 @@ const SEALED: u8 = 1;
 #[repr(u8)]
 pub(crate) enum Kind {
     Bloom = 1,
+    HyperLogLog = 2,
 }
 
 /// How much of an image to trust when it is opened. The default trusts nothing.
@@ -126,26 +127,21 @@ impl Header {
         line[7] = self.hashing.id();
         line[8..16].copy_from_slice(&self.hashing.seed_or_tag().to_le_bytes());
         line[16..24].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        line[24..32].copy_from_slice(&self.num_keys.to_le_bytes());
         line[32..48].copy_from_slice(&self.params);
         line
     }
-}
 
-/// Seals an image in place: key count, flag and both checksums. Reads the whole payload.
-pub(crate) fn seal(lines: &mut [Block], num_keys: u64) {
-    let Some((line, payload)) = lines.split_first_mut() else { return };
-    line[6] = SEALED;
-    line[24..32].copy_from_slice(&num_keys.to_le_bytes());
-    line[48..56].copy_from_slice(&xxh3_64(payload.as_flattened()).to_le_bytes());
-    let checksum = xxh3_64(&line[..56]);
-    line[56..64].copy_from_slice(&checksum.to_le_bytes());
-}
-
-/// Takes the seal off, before the payload changes: key count, flag and both checksums become 0.
-pub(crate) fn unseal(line: &mut Block) {
-    line[6] = 0;
-    line[24..32].fill(0);
-    line[48..].fill(0);
+    /// Writes the header line of a finished image over its first line: this header, the flag and both
+    /// checksums. The payload is the other lines, all of which are read.
+    pub(crate) fn seal(&self, image: &mut [Block]) {
+        let Some((line, payload)) = image.split_first_mut() else { return };
+        *line = self.encode_unsealed();
+        line[6] = SEALED;
+        line[48..56].copy_from_slice(&xxh3_64(payload.as_flattened()).to_le_bytes());
+        let checksum = xxh3_64(&line[..56]);
+        line[56..64].copy_from_slice(&checksum.to_le_bytes());
+    }
 }
 
 fn u64_at(line: &Block, at: usize) -> u64 {

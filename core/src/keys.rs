@@ -7,6 +7,8 @@ use crate::{Error, HashScheme, Isa, KeyHash};
 
 /// Keys hashed per buffer: 4 KiB of stack, a multiple of the 64 keys of a bitmap word.
 pub(crate) const BUFFER: usize = 512;
+/// Words of a bitmap on the stack: 4,096 keys where the hashes are given, so that prefetching rarely starts anew.
+pub(crate) const WORDS: usize = 64;
 
 /// Some keys, numbered from 0. All batch calls take this.
 ///
@@ -152,7 +154,11 @@ impl<O: Copy + Ord + TryInto<usize>> KeyBatch for Arrow<'_, O> {
         let ends = |offset: &O| (*offset).try_into().is_ok_and(|end| end <= self.bytes.len());
         let inside = self.offsets.first().is_none_or(ends) && self.offsets.last().is_none_or(ends);
         let next = self.offsets.iter().skip(1);
-        if inside && self.offsets.iter().zip(next).all(|(start, end)| start <= end) { Ok(()) } else { Err(Error::BadKeys) }
+        if inside && self.offsets.iter().zip(next).all(|(start, end)| start <= end) {
+            Ok(())
+        } else {
+            Err(Error::BadKeys)
+        }
     }
 
     #[inline]
@@ -182,7 +188,8 @@ impl<K: KeyBatch> KeyBatch for Nullable<'_, K> {
 
     fn validity(&self, word: usize) -> u64 {
         let bytes = self.validity.get(8 * word..).unwrap_or(&[]);
-        bytes.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+        let own = bytes.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        own & self.keys.validity(word)
     }
 
     fn hash_range(&self, start: usize, seed: u64, isa: Isa, out: &mut [u64]) {
@@ -192,4 +199,44 @@ impl<K: KeyBatch> KeyBatch for Nullable<'_, K> {
     fn hash_selected(&self, selected: &[u32], seed: u64, out: &mut [u64]) {
         self.keys.hash_selected(selected, seed, out);
     }
+}
+
+/// Hashes the keys a buffer at a time and gives each buffer with the number of its first key, a multiple of
+/// 64. Hashes that are given come as they are, as many at a time as `WORDS` holds.
+pub(crate) fn for_each_buffer(keys: &dyn KeyBatch, seed: u64, isa: Isa, mut each: impl FnMut(usize, &[u64])) {
+    if let Some(hashes) = keys.as_hashes() {
+        for (n, hashes) in hashes.chunks(64 * WORDS).enumerate() {
+            each(n * 64 * WORDS, hashes);
+        }
+        return;
+    }
+    let mut buffer = [0; BUFFER];
+    let mut first = 0;
+    while first < keys.len() {
+        let len = BUFFER.min(keys.len() - first);
+        let hashes = buffer.get_mut(..len).unwrap_or(&mut []);
+        keys.hash_range(first, seed, isa, hashes);
+        each(first, hashes);
+        first += len;
+    }
+}
+
+/// The hashes of the valid keys, moved together.
+pub(crate) fn only_valid<'a>(
+    keys: &dyn KeyBatch,
+    first: usize,
+    hashes: &'a [u64],
+    packed: &'a mut [u64; BUFFER],
+) -> &'a [u64] {
+    let mut len = 0;
+    for (n, hashes) in hashes.chunks(64).enumerate() {
+        let valid = keys.validity(first / 64 + n);
+        for (i, hash) in hashes.iter().enumerate() {
+            if let Some(packed) = packed.get_mut(len) {
+                *packed = *hash;
+            }
+            len += (valid >> i & 1) as usize;
+        }
+    }
+    packed.get(..len).unwrap_or(&[])
 }

@@ -38,9 +38,11 @@ mod block;
 mod bloom;
 mod error;
 mod hash;
+mod hll;
 mod image;
 mod keys;
 mod lines;
+mod registers;
 mod simd;
 
 #[cfg(feature = "alloc")]
@@ -50,11 +52,15 @@ pub use block::{BLOCK_BITS, BLOCK_BYTES, Block};
 pub use bloom::BloomFilter;
 pub use bloom::{
     Bloom, BloomEstimate, BloomMut, BloomParams, BloomRef, BloomState, MAX_BITS_PER_KEY, MAX_BLOCKS, MAX_BYTES,
-    MAX_KEYS, contains_batch_in_each, probe::{block_index, block_mask},
+    MAX_KEYS, contains_batch_in_each,
+    probe::{block_index, block_mask},
 };
 pub use error::Error;
 pub use hash::{HashScheme, KeyHash, canonical_f64};
+#[cfg(feature = "alloc")]
+pub use hll::HyperLogLog;
+pub use hll::{EstimateBounds, Hll, HllForm, HllMut, HllParams, HllRef, HllState, OverlapEstimate, overlap};
 pub use image::OpenOptions;
 pub use keys::{Arrow, Hashes, KeyBatch, Nullable, Slices, U64Keys};
 pub use lines::{Lines, LinesMut};
-pub use simd::Isa;
+pub use simd::{Isa, prefetch};

@@ -1,5 +1,6 @@
 //! Where the 64-byte lines of a sketch live: owned, borrowed or mutably borrowed.
 
+use crate::Error;
 use crate::block::Block;
 
 /// Lines that can be read. Sealed: the library relies on them not to move or change by themselves.
@@ -12,6 +13,14 @@ pub trait Lines: sealed::Sealed {
 pub trait LinesMut: Lines {
     /// The lines.
     fn lines_mut(&mut self) -> &mut [Block];
+
+    /// So many zeroed lines of the same kind, to move to.
+    ///
+    /// # Errors
+    /// [`Error::NeedSpace`] where the lines are somebody else's; [`Error::OutOfMemory`].
+    fn fresh(&self, len: u64) -> Result<Self, Error>
+    where
+        Self: Sized;
 }
 
 mod sealed {
@@ -41,6 +50,10 @@ impl LinesMut for &mut [Block] {
     fn lines_mut(&mut self) -> &mut [Block] {
         self
     }
+
+    fn fresh(&self, _: u64) -> Result<Self, Error> {
+        Err(Error::NeedSpace)
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -56,5 +69,9 @@ impl LinesMut for crate::block::OwnedLines {
     #[inline(always)]
     fn lines_mut(&mut self) -> &mut [Block] {
         self.blocks_mut()
+    }
+
+    fn fresh(&self, len: u64) -> Result<Self, Error> {
+        Self::zeroed(len)
     }
 }

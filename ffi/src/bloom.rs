@@ -1,19 +1,12 @@
 //! The Bloom filter: parameters, life cycle, single keys, whole-filter operations.
 
-use crate::handle::{Access, Handle, check, skl_bloom};
+use crate::handle::{Access, Handle, check, open_handle, options, skl_bloom};
 use crate::hash::{id as hash_id, scheme};
-use crate::memory::{allocate, array, array_mut, out, release, skl_allocator};
+use crate::memory::{allocate, array, array_mut, out, release, sized_out, skl_allocator};
 use crate::simd::isa;
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
-use sketchline::{BloomMut, BloomParams, BloomRef, KeyHash, OpenOptions};
-
-/// Default for skl_bloom_view and skl_bloom_open: check the payload's checksum, refuse unsealed images.
-pub const SKL_OPEN_STRICT: u32 = 0;
-/// Do not read the payload: opening takes constant time. For bytes that something else already vouches for.
-pub const SKL_OPEN_SKIP_PAYLOAD_CHECK: u32 = 1;
-/// Also open an image that was never sealed (shared memory, a crashed writer).
-pub const SKL_OPEN_ALLOW_UNSEALED: u32 = 2;
+use sketchline::{BloomMut, BloomParams, BloomRef, KeyHash};
 
 /// The shape of a filter. Filled by a skl_bloom_params_ function; after that, seed, hash and capacity may be changed.
 #[repr(C)]
@@ -74,7 +67,7 @@ impl skl_bloom_params {
 }
 
 /// The smallest filter whose predicted false-positive rate is at most `fpr` (0 < fpr < 1) when it holds `keys`
-/// keys. SKL_ERR_UNREACHABLE where 64 bits per key are not enough (the floor is near 2e-9), SKL_ERR_TOO_LARGE
+/// keys. SKL_ERR_UNREACHABLE where 64 bits per key are not enough (the least is 1.4e-8), SKL_ERR_TOO_LARGE
 /// beyond 2^32 - 1 blocks. Takes about a millisecond; the result is the same on every machine.
 ///
 /// # Safety
@@ -86,7 +79,7 @@ pub unsafe extern "C" fn skl_bloom_params_for_fpr(keys: u64, fpr: f64, params: *
 }
 
 /// The filter of least false-positive rate at (just over) `bits` bits per key, 0 < bits <= 64;
-/// SKL_ERR_UNREACHABLE above 64, where more bits gain nothing.
+/// SKL_ERR_UNREACHABLE above 64.
 ///
 /// # Safety
 /// `params` is writable.
@@ -153,7 +146,7 @@ pub unsafe extern "C" fn skl_bloom_init(
     params: *const skl_bloom_params,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe { init(handle, memory.cast(), len, params, Access::WRITE) }.into()
+    unsafe { init(handle, memory.cast(), len, params, Access::Write) }.into()
 }
 
 /// # Safety
@@ -192,7 +185,7 @@ pub unsafe extern "C" fn skl_bloom_new(
         let len = skl_bloom_params::read(params)?.image_bytes();
         let hooks = array(allocator, usize::from(!allocator.is_null()))?.first().copied();
         let memory = allocate(len, hooks)?;
-        init(handle, memory, len as usize, params, Access::OWN).inspect_err(|_| release(memory))
+        init(handle, memory, len as usize, params, Access::Own).inspect_err(|_| release(memory))
     };
     made().into()
 }
@@ -221,14 +214,12 @@ pub unsafe extern "C" fn skl_bloom_view(
     len: usize,
     flags: u32,
 ) -> skl_status {
-    // SAFETY: the caller's contract. A handle with `Access::READ` never writes through the pointer.
-    let open = || unsafe {
-        check(handle)?;
-        let state = *BloomRef::open(array(image.cast(), len)?, options(flags)?)?.state();
-        Handle::write(handle, Access::READ, image.cast_mut().cast(), state);
-        Ok(())
-    };
-    open().into()
+    // SAFETY: the caller's contract.
+    unsafe {
+        let open = || Ok(*BloomRef::open(array(image.cast(), len)?, options(flags)?)?.state());
+        open_handle(handle, Access::Read, image, open)
+    }
+    .into()
 }
 
 /// As skl_bloom_view, to change the image in place. The first change takes the seal off the header.
@@ -244,27 +235,11 @@ pub unsafe extern "C" fn skl_bloom_open(
     flags: u32,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    let open = || unsafe {
-        check(handle)?;
-        let state = *BloomMut::open_mut(array_mut(image.cast(), len)?, options(flags)?)?.state();
-        Handle::write(handle, Access::WRITE, image.cast(), state);
-        Ok(())
-    };
-    open().into()
-}
-
-fn options(flags: u32) -> Result<OpenOptions, skl_status> {
-    if flags & !(SKL_OPEN_SKIP_PAYLOAD_CHECK | SKL_OPEN_ALLOW_UNSEALED) != 0 {
-        return Err(SKL_ERR_ARGUMENT);
+    unsafe {
+        let open = || Ok(*BloomMut::open_mut(array_mut(image.cast(), len)?, options(flags)?)?.state());
+        open_handle(handle, Access::Write, image, open)
     }
-    let mut options = OpenOptions::STRICT;
-    if flags & SKL_OPEN_SKIP_PAYLOAD_CHECK != 0 {
-        options = options.skip_payload_check();
-    }
-    if flags & SKL_OPEN_ALLOW_UNSEALED != 0 {
-        options = options.allow_unsealed();
-    }
-    Ok(options)
+    .into()
 }
 
 /// Puts a key in. (NULL, 0) is the empty key. SKL_ERR_CALLER_HASH if the filter holds the caller's hashes.
@@ -313,7 +288,7 @@ pub unsafe extern "C" fn skl_bloom_insert_hash(handle: *mut skl_bloom, hash: u64
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains(handle: *const skl_bloom, key: *const c_void, len: usize) -> c_int {
     // SAFETY: the caller's contract.
-    let answer = || unsafe { Ok(Handle::filter(handle)?.contains(array(key.cast(), len)?)?) };
+    let answer = || unsafe { Ok(Handle::sketch(handle)?.contains(array(key.cast(), len)?)?) };
     answered(answer())
 }
 
@@ -324,7 +299,7 @@ pub unsafe extern "C" fn skl_bloom_contains(handle: *const skl_bloom, key: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains_u64(handle: *const skl_bloom, key: u64) -> c_int {
     // SAFETY: the caller's contract.
-    let answer = || unsafe { Ok(Handle::filter(handle)?.contains_u64(key)?) };
+    let answer = || unsafe { Ok(Handle::sketch(handle)?.contains_u64(key)?) };
     answered(answer())
 }
 
@@ -335,7 +310,7 @@ pub unsafe extern "C" fn skl_bloom_contains_u64(handle: *const skl_bloom, key: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains_hash(handle: *const skl_bloom, hash: u64) -> c_int {
     // SAFETY: the caller's contract.
-    answered(unsafe { Handle::filter(handle) }.map(|filter| filter.contains_hash(KeyHash::from_raw(hash))))
+    answered(unsafe { Handle::sketch(handle) }.map(|filter| filter.contains_hash(KeyHash::from_raw(hash))))
 }
 
 #[inline(always)]
@@ -379,7 +354,7 @@ unsafe fn combine(
     }
     // SAFETY: the caller's contract; the two are different.
     unsafe {
-        match Handle::filter(source) {
+        match Handle::sketch(source) {
             Ok(source) => Handle::change(target, |target| combine(target, &source)).into(),
             Err(status) => status,
         }
@@ -422,7 +397,7 @@ pub unsafe extern "C" fn skl_bloom_image(
     len: *mut usize,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    let checked = unsafe { Handle::filter(handle).and_then(|filter| Ok((filter, out(image)?, out(len)?))) };
+    let checked = unsafe { Handle::sketch(handle).and_then(|filter| Ok((filter, out(image)?, out(len)?))) };
     checked
         .map(|(filter, image, len)| {
             image.set(filter.as_bytes().as_ptr().cast());
@@ -502,8 +477,8 @@ pub struct skl_bloom_estimate {
 pub unsafe extern "C" fn skl_bloom_get_info(handle: *const skl_bloom, info: *mut skl_bloom_info) -> skl_status {
     // SAFETY: the caller's contract.
     let get = || unsafe {
-        let filter = Handle::filter(handle)?;
-        let out = grown(info)?;
+        let filter = Handle::sketch(handle)?;
+        let out = sized_out(info)?;
         let (params, state) = (skl_bloom_params::of(filter.params()), filter.state());
         out.set(skl_bloom_info {
             struct_size: size_of::<skl_bloom_info>(),
@@ -536,8 +511,8 @@ pub unsafe extern "C" fn skl_bloom_get_estimate(
 ) -> skl_status {
     // SAFETY: the caller's contract.
     let get = || unsafe {
-        let filter = Handle::filter(handle)?;
-        let out = grown(estimate)?;
+        let filter = Handle::sketch(handle)?;
+        let out = sized_out(estimate)?;
         let now = filter.estimate();
         out.set(skl_bloom_estimate {
             struct_size: size_of::<skl_bloom_estimate>(),
@@ -550,17 +525,4 @@ pub unsafe extern "C" fn skl_bloom_get_estimate(
         Ok(())
     };
     get().into()
-}
-
-/// An out-structure that begins with its size, as the caller's header knew it. No structure has grown yet, so
-/// there is one size.
-///
-/// # Safety
-/// If not NULL, `structure` is writable and begins with a `usize` that is set.
-unsafe fn grown<'a, T: Copy>(structure: *mut T) -> Result<crate::memory::Out<'a, T>, skl_status> {
-    // SAFETY: the caller's contract; `out` checks NULL and alignment before the size is read.
-    unsafe {
-        let out = out(structure)?;
-        if structure.cast::<usize>().read() == size_of::<T>() { Ok(out) } else { Err(SKL_ERR_ARGUMENT) }
-    }
 }

@@ -37,7 +37,7 @@ pub unsafe extern "C" fn skl_bloom_contains_hashes(
     // SAFETY: the caller's contract.
     let look_up = || unsafe {
         let (hashes, bitmap) = (array(hashes, n)?, array_mut(bitmap, n.div_ceil(64))?);
-        Ok(Handle::filter(handle)?.contains_batch(&Hashes(hashes), bitmap)?)
+        Ok(Handle::sketch(handle)?.contains_batch(&Hashes(hashes), bitmap)?)
     };
     look_up().into()
 }
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn skl_bloom_contains_batch(
     // SAFETY: the caller's contract.
     let look_up = |keys: &dyn KeyBatch| unsafe {
         let bitmap = array_mut(bitmap, keys.len().div_ceil(64))?;
-        Ok(Handle::filter(handle)?.contains_batch(keys, bitmap)?)
+        Ok(Handle::sketch(handle)?.contains_batch(keys, bitmap)?)
     };
     // SAFETY: the caller's contract.
     unsafe { with_keys(keys, look_up) }.into()
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn skl_bloom_count_batch(
     // SAFETY: the caller's contract.
     let look_up = |keys: &dyn KeyBatch| unsafe {
         let count = out(count)?;
-        count.set(Handle::filter(handle)?.count_batch(keys)?);
+        count.set(Handle::sketch(handle)?.count_batch(keys)?);
         Ok(())
     };
     // SAFETY: the caller's contract.
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn skl_bloom_select_batch(
     // SAFETY: the caller's contract.
     let select = |keys: &dyn KeyBatch| unsafe {
         let count = out(count)?;
-        let filter = Handle::filter(handle)?;
+        let filter = Handle::sketch(handle)?;
         let all = candidates.is_null();
         if all && n != keys.len() {
             return Err(SKL_ERR_ARGUMENT);
@@ -165,12 +165,12 @@ pub unsafe extern "C" fn skl_bloom_contains_batch_in_each(
     let look_up = |keys: &dyn KeyBatch| unsafe {
         let handles = array(handles, n)?;
         for handle in handles {
-            Handle::filter(*handle)?;
+            Handle::sketch(*handle)?;
         }
         let words = keys.len().div_ceil(64);
         let bitmaps = array_mut(bitmaps, words.checked_mul(n).ok_or(SKL_ERR_LENGTH)?)?;
         // Each handle was found to be one just now.
-        let filters = handles.iter().filter_map(|handle| Handle::filter(*handle).ok());
+        let filters = handles.iter().filter_map(|handle| Handle::sketch(*handle).ok());
         Ok(contains_batch_in_each(filters, keys, bitmaps)?)
     };
     // SAFETY: the caller's contract.

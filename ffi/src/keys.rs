@@ -116,7 +116,9 @@ unsafe fn arrow<'a, O>(keys: &skl_keys) -> Result<Arrow<'a, O>, skl_status> {
         n => n.checked_add(1).ok_or(SKL_ERR_LENGTH)?,
     };
     // SAFETY: the caller's contract.
-    unsafe { Ok(Arrow { offsets: array(keys.offsets.cast(), num_offsets)?, bytes: array(keys.data.cast(), keys.data_len)? }) }
+    unsafe {
+        Ok(Arrow { offsets: array(keys.offsets.cast(), num_offsets)?, bytes: array(keys.data.cast(), keys.data_len)? })
+    }
 }
 
 /// # Safety

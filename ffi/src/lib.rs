@@ -6,8 +6,9 @@
 //! | `memory` | the only place where a C pointer becomes a Rust slice; the allocator |
 //! | `keys` | batches of keys as C describes them |
 //! | `hash`, `simd` | hash functions, SIMD levels |
-//! | `handle` | what is inside a `skl_bloom` |
-//! | `bloom`, `bloom_batch`, `payload` | the functions |
+//! | `handle` | what is inside a handle |
+//! | `bloom`, `bloom_batch`, `payload` | the Bloom filter |
+//! | `hll` | HyperLogLog |
 //!
 //! `include/sketchline.h` is generated from these sources; a test compares the two.
 #![cfg_attr(not(test), no_std)]
@@ -17,6 +18,7 @@ pub mod bloom;
 pub mod bloom_batch;
 pub mod handle;
 pub mod hash;
+pub mod hll;
 pub mod keys;
 pub mod memory;
 pub mod payload;

@@ -73,6 +73,19 @@ impl<T: Copy> Out<'_, T> {
     }
 }
 
+/// An out-structure that begins with its size, as the caller's header knew it. No structure has grown yet, so
+/// there is one size.
+///
+/// # Safety
+/// If not NULL, `structure` is writable and begins with a `usize` that is set.
+pub(crate) unsafe fn sized_out<'a, T: Copy>(structure: *mut T) -> Result<Out<'a, T>, skl_status> {
+    // SAFETY: the caller's contract; `out` checks NULL and alignment before the size is read.
+    unsafe {
+        let out = out(structure)?;
+        if structure.cast::<usize>().read() == size_of::<T>() { Ok(out) } else { Err(SKL_ERR_ARGUMENT) }
+    }
+}
+
 /// Where an owned sketch gets its memory. All three are kept in the allocation until it is freed.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -127,6 +140,15 @@ pub(crate) unsafe fn allocate(len: u64, hooks: Option<skl_allocator>) -> Result<
         memory.cast::<Owner>().write(Owner { allocator: hooks, size, align, huge_pages });
         Ok(memory.cast::<u8>().add(BLOCK_BYTES))
     }
+}
+
+/// Memory for an image of `len` bytes from where that of `image` came from.
+///
+/// # Safety
+/// `image` came from [`allocate`].
+pub(crate) unsafe fn allocate_like(image: *const u8, len: u64) -> Result<*mut u8, skl_status> {
+    // SAFETY: `allocate` wrote an `Owner` into the line before (caller), with hooks that do as they must.
+    unsafe { allocate(len, Some((*image.sub(BLOCK_BYTES).cast::<Owner>()).allocator)) }
 }
 
 /// Gives back what [`allocate`] returned.

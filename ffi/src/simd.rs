@@ -2,8 +2,8 @@
 
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_char, c_int};
-use skl_simd::*;
 use sketchline::Isa;
+use skl_simd::*;
 
 /// The SIMD levels. A machine has some of them; answers and images do not depend on the level.
 #[repr(i32)]

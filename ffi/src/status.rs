@@ -57,6 +57,10 @@ pub enum skl_status {
     SKL_ERR_SIMD = -23,
     /// A bare payload has no header.
     SKL_ERR_NO_HEADER = -24,
+    /// The payload holds values that no sketch writes.
+    SKL_ERR_PAYLOAD = -25,
+    /// The sketch has outgrown its memory.
+    SKL_ERR_NEED_SPACE = -26,
 }
 
 use skl_status::*;
@@ -84,6 +88,8 @@ impl From<Error> for skl_status {
             Error::BadKeys => SKL_ERR_KEYS,
             Error::UnsupportedLevel => SKL_ERR_SIMD,
             Error::NoHeader => SKL_ERR_NO_HEADER,
+            Error::BadPayload => SKL_ERR_PAYLOAD,
+            Error::NeedSpace => SKL_ERR_NEED_SPACE,
             // `Error` may grow; a new variant gets a number here first, and a test walks them all.
             _ => SKL_ERR_ARGUMENT,
         }
@@ -128,6 +134,8 @@ pub extern "C" fn skl_status_string(status: c_int) -> *const c_char {
         -22 => c"the batch of keys contradicts itself",
         -23 => c"this machine does not have the SIMD level",
         -24 => c"a bare payload has no header",
+        -25 => c"the payload holds values that no sketch writes",
+        -26 => c"the sketch has outgrown its memory",
         _ => c"unknown status",
     };
     text.as_ptr()

@@ -1,6 +1,6 @@
 //! The generated header, and what Rust can check of the boundary better than C.
 
-use crate::status::{skl_status_string, skl_status};
+use crate::status::{skl_status, skl_status_string};
 use std::ffi::CStr;
 use std::string::{String, ToString};
 use std::{env, fs, println, vec::Vec};
@@ -41,9 +41,28 @@ fn version_is_that_of_the_package() {
 fn statuses_are_distinct() {
     use sketchline::Error::*;
     let errors = [
-        InvalidArgument, Unreachable, TooLarge, OutOfMemory, BufferTooSmall, WrongLength, BadMagic, UnsupportedVersion,
-        WrongKind, UnknownFlag, UnknownHash, BadParameter, Unsealed, HeaderChecksum, PayloadChecksum, Incompatible,
-        CallerHash, BadKeys, NoHeader, UnsupportedLevel,
+        InvalidArgument,
+        Unreachable,
+        TooLarge,
+        OutOfMemory,
+        BufferTooSmall,
+        WrongLength,
+        BadMagic,
+        UnsupportedVersion,
+        WrongKind,
+        UnknownFlag,
+        UnknownHash,
+        BadParameter,
+        Unsealed,
+        HeaderChecksum,
+        PayloadChecksum,
+        Incompatible,
+        CallerHash,
+        BadKeys,
+        NoHeader,
+        UnsupportedLevel,
+        BadPayload,
+        NeedSpace,
     ];
     let mut numbers: Vec<i32> = errors.iter().map(|error| skl_status::from(*error) as i32).collect();
     numbers.sort();
@@ -52,10 +71,10 @@ fn statuses_are_distinct() {
 
     // SAFETY: a static string.
     let text = |status: i32| unsafe { CStr::from_ptr(skl_status_string(status)) }.to_str().unwrap().to_string();
-    let mut texts: Vec<String> = (-24..=0).map(text).collect();
+    let mut texts: Vec<String> = (-26..=0).map(text).collect();
     texts.sort();
     texts.dedup();
-    assert_eq!(texts.len(), 25);
-    assert!(!texts.contains(&text(-25)));
-    assert_eq!(text(-25), text(i32::MIN));
+    assert_eq!(texts.len(), 27);
+    assert!(!texts.contains(&text(-27)));
+    assert_eq!(text(-27), text(i32::MIN));
 }

@@ -2,12 +2,9 @@
 //! selection vector, a count. Keys are hashed into a buffer on the stack, then the buffer is probed.
 
 use super::{Bloom, BloomRef, BloomState};
-use crate::keys::{BUFFER, KeyBatch};
+use crate::keys::{BUFFER, KeyBatch, WORDS, for_each_buffer, only_valid};
 use crate::lines::{Lines, LinesMut};
-use crate::{Error, Isa, block::Block};
-
-/// Words of a bitmap on the stack: 4,096 keys where the hashes are given, so that prefetching rarely starts anew.
-const WORDS: usize = 64;
+use crate::{Error, block::Block};
 
 impl BloomState {
     /// The seed with which to hash this batch, after checking it. 0 where the hashes are given.
@@ -123,6 +120,9 @@ impl<S: Lines> Bloom<S> {
 impl<S: LinesMut> Bloom<S> {
     /// Puts hashes in: [`Bloom::insert_batch`] of [`crate::Hashes`], which cannot fail.
     pub fn insert_hashes(&mut self, hashes: &[u64]) {
+        if hashes.is_empty() {
+            return;
+        }
         let probing = self.state.probing;
         probing.insert_batch(self.blocks_mut(), hashes);
         self.count(hashes.len());
@@ -227,26 +227,6 @@ fn contains_words(state: &BloomState, blocks: &[Block], keys: &dyn KeyBatch, see
     });
 }
 
-/// Hashes the keys a buffer at a time and gives each buffer with the number of its first key, a multiple of
-/// 64. Hashes that are given come as they are, as many at a time as `WORDS` holds.
-fn for_each_buffer(keys: &dyn KeyBatch, seed: u64, isa: Isa, mut each: impl FnMut(usize, &[u64])) {
-    if let Some(hashes) = keys.as_hashes() {
-        for (n, hashes) in hashes.chunks(64 * WORDS).enumerate() {
-            each(n * 64 * WORDS, hashes);
-        }
-        return;
-    }
-    let mut buffer = [0; BUFFER];
-    let mut first = 0;
-    while first < keys.len() {
-        let len = BUFFER.min(keys.len() - first);
-        let hashes = buffer.get_mut(..len).unwrap_or(&mut []);
-        keys.hash_range(first, seed, isa, hashes);
-        each(first, hashes);
-        first += len;
-    }
-}
-
 fn mask_valid(keys: &dyn KeyBatch, first: usize, len: usize, words: &mut [u64]) {
     for (n, word) in words.iter_mut().take(len.div_ceil(64)).enumerate() {
         *word &= keys.validity(first / 64 + n);
@@ -265,26 +245,6 @@ fn set_bits(mut word: u64) -> impl Iterator<Item = usize> {
         word &= word.wrapping_sub(1);
         (bit < 64).then_some(bit)
     })
-}
-
-/// The hashes of the valid keys, moved together.
-fn only_valid<'a>(
-    keys: &dyn KeyBatch,
-    first: usize,
-    hashes: &'a [u64],
-    packed: &'a mut [u64; BUFFER],
-) -> &'a [u64] {
-    let mut len = 0;
-    for (n, hashes) in hashes.chunks(64).enumerate() {
-        let valid = keys.validity(first / 64 + n);
-        for (i, hash) in hashes.iter().enumerate() {
-            if let Some(packed) = packed.get_mut(len) {
-                *packed = *hash;
-            }
-            len += (valid >> i & 1) as usize;
-        }
-    }
-    packed.get(..len).unwrap_or(&[])
 }
 
 /// Gives the answers for the valid keys, which are packed, back to their places.

@@ -14,7 +14,8 @@ use crate::simd::Occupancy;
 pub struct BloomEstimate {
     /// Share of bits that are set, 0..=1.
     pub fill: f64,
-    /// The FPR of a look-up now: the mean over the blocks of (share of set bits) to the power of the probes.
+    /// The FPR of a look-up now: the mean over the blocks of (share of set bits) to the power of the probes. Reads up to
+    /// 5 % high, since it takes the lanes of a block for equally full.
     pub fpr: f64,
     /// About how many distinct keys were inserted; the greatest number that can be told apart where all bits are set.
     pub num_keys: f64,

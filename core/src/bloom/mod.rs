@@ -24,7 +24,7 @@ pub use params::{BloomParams, MAX_BITS_PER_KEY, MAX_BLOCKS, MAX_BYTES, MAX_KEYS}
 #[cfg(feature = "alloc")]
 use crate::block::OwnedLines;
 use crate::block::{self, Block};
-use crate::image::{self, Header, Kind, OpenOptions};
+use crate::image::{Header, Kind, OpenOptions};
 use crate::lines::{Lines, LinesMut};
 use crate::simd::Probing;
 use crate::{Error, HashScheme, Isa, KeyHash};
@@ -96,19 +96,22 @@ impl BloomState {
         let mut state = Self::new(params.with_hashing(header.hashing), HAS_HEADER);
         state.num_inserted = header.num_keys;
         state.set(SEALED, header.sealed);
-        state.set(COUNTED, header.num_keys != 0);
+        state.set(COUNTED, header.sealed && header.num_keys != 0);
         Ok(state)
     }
 
-    fn header(&self) -> Block {
+    /// The header line while the filter is in use: no key count, no checksums.
+    fn unsealed_header(&self) -> Block {
+        self.header(0).encode_unsealed()
+    }
+
+    fn header(&self, num_keys: u64) -> Header {
         let mut params = [0; 16];
         params[..4].copy_from_slice(&self.num_blocks.to_le_bytes());
         params[4] = self.num_probes;
         params[8..].copy_from_slice(&self.capacity.to_le_bytes());
         let payload_bytes = self.params().payload_bytes();
-        let header =
-            Header { kind: Kind::Bloom, sealed: false, hashing: self.hashing(), payload_bytes, num_keys: 0, params };
-        header.encode_unsealed()
+        Header { kind: Kind::Bloom, sealed: false, hashing: self.hashing(), payload_bytes, num_keys, params }
     }
 
     #[inline(always)]
@@ -191,7 +194,7 @@ impl BloomFilter {
         let state = BloomState::new(params, HAS_HEADER | COUNTED);
         let mut lines = OwnedLines::zeroed(params.image_bytes() / block::BLOCK_BYTES as u64)?;
         if let Some(line) = lines.lines_mut().first_mut() {
-            *line = state.header();
+            *line = state.unsealed_header();
         }
         Ok(Self { lines, state })
     }
@@ -242,7 +245,7 @@ impl<'a> BloomMut<'a> {
         memory.fill(0);
         let lines = block::as_blocks_mut(memory)?;
         if let Some(line) = lines.first_mut() {
-            *line = state.header();
+            *line = state.unsealed_header();
         }
         Ok(Self { lines, state })
     }
@@ -348,15 +351,14 @@ impl<S: LinesMut> Bloom<S> {
     /// The blocks, about to be changed: takes the seal off first.
     #[inline(always)]
     fn blocks_mut(&mut self) -> &mut [Block] {
-        let has_header = self.state.has(HAS_HEADER);
         let lines = self.lines.lines_mut();
         if self.state.has(SEALED) {
             self.state.flags &= !SEALED;
             if let Some(line) = lines.first_mut() {
-                image::unseal(line);
+                *line = self.state.unsealed_header();
             }
         }
-        lines.get_mut(usize::from(has_header)..).unwrap_or(&mut [])
+        lines.get_mut(usize::from(self.state.has(HAS_HEADER))..).unwrap_or(&mut [])
     }
 
     /// Puts a key in.
@@ -439,7 +441,7 @@ impl<S: LinesMut> Bloom<S> {
             return Err(Error::NoHeader);
         }
         if !self.state.has(SEALED) {
-            image::seal(self.lines.lines_mut(), self.state.num_inserted().unwrap_or(0));
+            self.state.header(self.state.num_inserted().unwrap_or(0)).seal(self.lines.lines_mut());
             self.state.set(SEALED, true);
         }
         Ok(self.as_bytes())

@@ -1,8 +1,8 @@
 //! Each vector algorithm once. Names no instruction set.
 
 use super::{EACH_LANE, Occupancy, prefetch_read, prefetch_write};
-use crate::block::{BLOCK_BYTES, Block, lanes};
 use crate::KeyHash;
+use crate::block::{BLOCK_BYTES, Block, lanes};
 use crate::bloom::probe::{Pattern, block_index};
 
 /// What an instruction set must be able to do to a block.
@@ -130,7 +130,9 @@ unsafe fn probe_words<V: BlockOps, const C: u8, const AHEAD: usize>(
     for (hashes, out) in hashes.chunks(64).zip(out) {
         let mut bits = 0;
         for (i, &hash) in hashes.iter().enumerate() {
-            if AHEAD > 0 && let Some(&hash) = ahead.next() {
+            if AHEAD > 0
+                && let Some(&hash) = ahead.next()
+            {
                 // SAFETY: there is a block.
                 prefetch_read(unsafe { block_of(blocks, hash) });
             }
@@ -201,7 +203,9 @@ unsafe fn insert_each<V: BlockOps, const C: u8, const SEEN: bool, const AHEAD: u
     for (n, hashes) in hashes.chunks(64).enumerate() {
         let mut bits = 0;
         for (i, &hash) in hashes.iter().enumerate() {
-            if AHEAD > 0 && let Some(&hash) = ahead.next() {
+            if AHEAD > 0
+                && let Some(&hash) = ahead.next()
+            {
                 // SAFETY: there is a block.
                 prefetch_write(unsafe { block_of_mut(blocks, hash) });
             }

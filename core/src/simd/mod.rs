@@ -9,9 +9,10 @@
 //! the proof that its kernels may be called.
 
 mod kernel;
-mod portable;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+mod portable;
+mod registers;
 // Without sse2 (x86_64-unknown-none) the wider sets cannot be compiled either.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86;
@@ -20,6 +21,7 @@ use crate::block::Block;
 use crate::bloom::probe::Pattern;
 use core::fmt;
 use core::sync::atomic::{AtomicU8, Ordering};
+pub(crate) use registers::MANY;
 
 /// An instruction set that this machine has.
 ///
@@ -105,6 +107,35 @@ impl Isa {
         unsafe { (self.0.intersect)(target, source) }
     }
 
+    /// Every register of `target` becomes the greater of it and that of `source`, as far as both go.
+    pub(crate) fn merge_registers(self, target: &mut [u8], source: &[u8]) {
+        // SAFETY: as in `hash_u64s`.
+        unsafe { (self.0.merge_registers)(target, source) }
+    }
+
+    /// `merge_registers` of several sources at once. Those that are not as long as `target` are left out.
+    pub(crate) fn merge_many_registers(self, target: &mut [u8], sources: &[&[u8]; MANY]) {
+        if sources.iter().all(|source| source.len() == target.len()) {
+            // SAFETY: as in `hash_u64s`; every source is as long as the target.
+            unsafe { (self.0.merge_many_registers)(target, sources) }
+        }
+    }
+
+    /// How many registers of a body have each value.
+    pub(crate) fn histogram(self, body: &[u8]) -> [u32; 64] {
+        let mut counts = [0; 64];
+        // SAFETY: as in `hash_u64s`.
+        unsafe { (self.0.histogram)(body, &mut counts) }
+        counts
+    }
+
+    /// The hashes that have none of the bits of `mask`, at the front of `out`.
+    pub(crate) fn survivors<'a>(self, hashes: &[u64], mask: u64, out: &'a mut [u64]) -> &'a [u64] {
+        // SAFETY: as in `hash_u64s`.
+        let len = unsafe { (self.0.survivors)(hashes, mask, out) };
+        out.get(..len).unwrap_or(&[])
+    }
+
     /// How many blocks have 0, 1, .. 512 bits set.
     pub(crate) fn occupancy(self, blocks: &[Block]) -> Occupancy {
         let mut histogram = [0; 513];
@@ -157,6 +188,11 @@ struct Kernels {
     union: unsafe fn(&mut [Block], &[Block]),
     intersect: unsafe fn(&mut [Block], &[Block]),
     occupancy: unsafe fn(&[Block], &mut Occupancy),
+    merge_registers: unsafe fn(&mut [u8], &[u8]),
+    /// Unsafe for one more reason: every source must be as long as the target.
+    merge_many_registers: unsafe fn(&mut [u8], &[&[u8]; MANY]),
+    histogram: unsafe fn(&[u8], &mut [u32; 64]),
+    survivors: unsafe fn(&[u64], u64, &mut [u64]) -> usize,
 }
 
 /// The kernels compile three times, so that no inner loop asks about the number of probes:
@@ -245,9 +281,14 @@ fn fit<'a>(hashes: &'a [u64], out: &'a mut [u64]) -> (&'a [u64], &'a mut [u64]) 
 
 /// Instantiates every algorithm for one instruction set: `$features` is exactly what its detection checked.
 ///
-/// A kernel written by hand for one set takes the place of the common one: name it as `contains_batch`.
+/// A kernel written by hand for one set takes the place of the common one: name it as `contains_batch` or
+/// `survivors`.
 macro_rules! kernels {
-    ($name:literal, $level:literal, $ops:ty, [$($feature:meta)?], contains_batch = $contains_batch:path) => {
+    (
+        $name:literal, $level:literal, [$($feature:meta)?],
+        blocks = $ops:ty, registers = $registers:ty,
+        contains_batch = $contains_batch:path, survivors = $survivors:path
+    ) => {
         use crate::block::Block;
         use crate::bloom::probe::{PATTERNS, Pattern};
         use crate::simd::{BloomKernels, EACH_LANE, Kernels, Occupancy, SOME_LANES, SOME_LANES_TWICE, kernel};
@@ -294,6 +335,29 @@ macro_rules! kernels {
             kernel::occupancy(blocks, histogram)
         }
 
+        $(#[$feature])?
+        fn merge_registers(target: &mut [u8], source: &[u8]) {
+            // SAFETY: this function enables the features of `$registers`.
+            unsafe { crate::simd::registers::merge::<$registers>(target, source) }
+        }
+        $(#[$feature])?
+        fn merge_many_registers(target: &mut [u8], sources: &[&[u8]; crate::simd::MANY]) {
+            // SAFETY: as above; every source is as long as the target by contract.
+            unsafe { crate::simd::registers::merge_many::<$registers>(target, sources) }
+        }
+        $(#[$feature])?
+        fn histogram(body: &[u8], counts: &mut [u32; 64]) {
+            crate::simd::registers::histogram(body, counts)
+        }
+        $(#[$feature])?
+        fn reject(hashes: &[u64], mask: u64, out: &mut [u64]) -> usize {
+            #[allow(unused_unsafe, reason = "the common kernel is safe, those by hand are not")]
+            // SAFETY: this function enables the features.
+            unsafe {
+                $survivors(hashes, mask, out)
+            }
+        }
+
         const fn bloom<const C: u8>(pattern: &'static Pattern) -> BloomKernels {
             BloomKernels {
                 pattern,
@@ -325,10 +389,20 @@ macro_rules! kernels {
             union,
             intersect,
             occupancy,
+            merge_registers,
+            merge_many_registers,
+            histogram,
+            survivors: reject,
         };
     };
 }
 use kernels;
+
+/// Asks for the cache line at an address, to be read soon. Any address will do.
+#[inline(always)]
+pub fn prefetch<T>(address: *const T) {
+    prefetch_read(address.cast());
+}
 
 /// Asks for the line at `block`, to be read soon.
 #[inline(always)]

@@ -2,12 +2,21 @@
 
 use super::kernel::BlockOps;
 use super::kernels;
+use super::registers::{Group, RegisterOps};
 use crate::bloom::probe::{PRIMARY, SALT, SECONDARY};
 use core::arch::aarch64::*;
 
 struct Neon;
 
-kernels!("neon", 1, Neon, [target_feature(enable = "neon")], contains_batch = kernel::contains_batch::<Neon, C>);
+kernels!(
+    "neon",
+    1,
+    [target_feature(enable = "neon")],
+    blocks = Neon,
+    registers = Neon,
+    contains_batch = kernel::contains_batch::<Neon, C>,
+    survivors = super::registers::survivors
+);
 
 /// Two lanes of the block mask of a hash, from lane `2 * PAIR` on.
 ///
@@ -81,6 +90,43 @@ impl BlockOps for Neon {
             raise::<C, 1>(block, hash, word);
             raise::<C, 2>(block, hash, word);
             raise::<C, 3>(block, hash, word);
+        }
+    }
+}
+
+/// `LD3` deals 48 bytes out to the first, second and third byte of 16 quadruples; each register then stands in the
+/// high six bits of a byte, with bits of its neighbour below, which do not change which of two is greater.
+impl RegisterOps for Neon {
+    type Unpacked = [uint8x16_t; 4];
+
+    #[inline(always)]
+    unsafe fn load(group: &Group) -> [uint8x16_t; 4] {
+        // SAFETY: NEON by contract; a group is 48 readable bytes.
+        unsafe {
+            let uint8x16x3_t(first, second, third) = vld3q_u8(group.as_ptr());
+            [
+                vshlq_n_u8::<2>(first),
+                vsriq_n_u8::<4>(vshlq_n_u8::<4>(second), first),
+                vsriq_n_u8::<2>(vshlq_n_u8::<6>(third), second),
+                third,
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+        // SAFETY: NEON by contract.
+        unsafe { [vmaxq_u8(a[0], b[0]), vmaxq_u8(a[1], b[1]), vmaxq_u8(a[2], b[2]), vmaxq_u8(a[3], b[3])] }
+    }
+
+    #[inline(always)]
+    unsafe fn store(group: &mut Group, [a, b, c, d]: [uint8x16_t; 4]) {
+        // SAFETY: NEON by contract; a group is 48 writable bytes.
+        unsafe {
+            let first = vsriq_n_u8::<2>(vshlq_n_u8::<4>(b), a);
+            let second = vsriq_n_u8::<4>(vshlq_n_u8::<2>(c), b);
+            let third = vsriq_n_u8::<6>(d, c);
+            vst3q_u8(group.as_mut_ptr(), uint8x16x3_t(first, second, third));
         }
     }
 }

@@ -2,13 +2,22 @@
 
 use super::kernel::BlockOps;
 use super::kernels;
+use super::registers::{Group, RegisterOps};
 use crate::block::{lanes, store_lanes};
 use crate::bloom::probe::{PRIMARY, SALT, SECONDARY};
 use wide::{u32x4, u64x4};
 
 struct Portable;
 
-kernels!("portable", 0, Portable, [], contains_batch = kernel::contains_batch::<Portable, C>);
+kernels!(
+    "portable",
+    0,
+    [],
+    blocks = Portable,
+    registers = Portable,
+    contains_batch = kernel::contains_batch::<Portable, C>,
+    survivors = super::registers::survivors
+);
 
 /// Four lanes of the block mask of a hash, from lane `4 * HALF` on.
 #[inline(always)]
@@ -54,5 +63,44 @@ impl BlockOps for Portable {
         let [a, b, c, d] = (low | mask::<C, 0>(hash, word)).to_array();
         let [e, f, g, h] = (high | mask::<C, 1>(hash, word)).to_array();
         store_lanes(block, [a, b, c, d, e, f, g, h]);
+    }
+}
+
+/// Eight registers in the low 48 bits of each word.
+impl RegisterOps for Portable {
+    type Unpacked = [u64; 8];
+
+    #[inline(always)]
+    unsafe fn load(group: &Group) -> [u64; 8] {
+        let mut words = [0; 8];
+        for (word, [a, b, c, d, e, f]) in words.iter_mut().zip(group.as_chunks::<6>().0) {
+            *word = u64::from_le_bytes([*a, *b, *c, *d, *e, *f, 0, 0]);
+        }
+        words
+    }
+
+    /// Every other register at a time, in fields of 12 bits: a borrow from the bit above tells which is greater.
+    #[inline(always)]
+    unsafe fn max(a: [u64; 8], b: [u64; 8]) -> [u64; 8] {
+        const EVEN: u64 = 0x03f0_3f03_f03f;
+        const ABOVE: u64 = 0x0400_4004_0040;
+        let not_less = |a: u64, b: u64| {
+            let kept = ((a | ABOVE) - b) & ABOVE;
+            kept - (kept >> 6)
+        };
+        core::array::from_fn(|i| {
+            let even = not_less(a[i] & EVEN, b[i] & EVEN);
+            let odd = not_less(a[i] >> 6 & EVEN, b[i] >> 6 & EVEN);
+            let from_a = even | odd << 6;
+            a[i] & from_a | b[i] & !from_a
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn store(group: &mut Group, registers: [u64; 8]) {
+        for (bytes, word) in group.as_chunks_mut::<6>().0.iter_mut().zip(registers) {
+            let [a, b, c, d, e, f, _, _] = word.to_le_bytes();
+            *bytes = [a, b, c, d, e, f];
+        }
     }
 }

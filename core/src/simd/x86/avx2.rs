@@ -3,14 +3,19 @@
 use crate::bloom::probe::{PRIMARY, SALT, SECONDARY};
 use crate::simd::kernel::BlockOps;
 use crate::simd::kernels;
+use crate::simd::registers::{Group, RegisterOps};
 use core::arch::x86_64::*;
 
-struct Avx2;
+pub(super) struct Avx2;
 
 kernels!(
-    "avx2", 2, Avx2,
+    "avx2",
+    2,
     [target_feature(enable = "avx2,bmi2,popcnt")],
-    contains_batch = kernel::contains_batch::<Avx2, C>
+    blocks = Avx2,
+    registers = Avx2,
+    contains_batch = kernel::contains_batch::<Avx2, C>,
+    survivors = crate::simd::registers::survivors
 );
 
 /// Four lanes of the block mask of a hash, from lane `4 * HALF` on.
@@ -65,6 +70,91 @@ impl BlockOps for Avx2 {
             let high = _mm256_or_si256(_mm256_loadu_si256(at.add(1)), mask::<C, 1>(hash, word));
             _mm256_storeu_si256(at, low);
             _mm256_storeu_si256(at.add(1), high);
+        }
+    }
+}
+
+/// 24 bytes, 32 registers, as words of 16 bits with a register in the high six bits of each and bits of its
+/// neighbours below, which do not change which of two is greater. Words `2 j` and `2 j + 1` belong to the `j`-th
+/// quadruple: registers 1 and 3 of each in `odd`, 0 and 2 in `even`.
+#[derive(Clone, Copy)]
+pub(super) struct Half {
+    odd: __m256i,
+    even: __m256i,
+}
+
+/// # Safety
+/// AVX2; 24 readable bytes at `at`.
+#[inline(always)]
+unsafe fn load_half(at: *const u8) -> Half {
+    // SAFETY: AVX2 by contract; two loads of 16 bytes, at 0 and 8 of 24.
+    unsafe {
+        // Twelve bytes for each half of the register: the low half has them at 0, the high half at 4.
+        let bytes = _mm256_set_m128i(_mm_loadu_si128(at.add(8).cast()), _mm_loadu_si128(at.cast()));
+        let words = _mm256_shuffle_epi8(
+            bytes,
+            _mm256_setr_epi8(
+                0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 10, 11, //
+                4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11, 12, 13, 14, 14, 15,
+            ),
+        );
+        // A multiplication is a shift by another count in every other word.
+        let shift = |low: i32, high: i32| _mm256_set1_epi32(high << 16 | low);
+        Half {
+            odd: _mm256_mullo_epi16(words, shift(1 << 4, 1)),
+            even: _mm256_mullo_epi16(words, shift(1 << 10, 1 << 6)),
+        }
+    }
+}
+
+/// # Safety
+/// AVX2; 24 writable bytes at `at`.
+#[inline(always)]
+unsafe fn store_half(at: *mut u8, half: Half) {
+    // SAFETY: AVX2 by contract; stores of 16, 8 and 4 bytes, at 0, 12 and 20 of 24.
+    unsafe {
+        let odd = _mm256_and_si256(_mm256_srli_epi16::<4>(half.odd), _mm256_set1_epi16(0x0fc0));
+        let pairs = _mm256_or_si256(odd, _mm256_srli_epi16::<10>(half.even));
+        // Two pairs of 12 bits side by side: low + high * 4096.
+        let quadruples = _mm256_madd_epi16(pairs, _mm256_set1_epi32(4096 << 16 | 1));
+        let bytes = _mm256_shuffle_epi8(
+            quadruples,
+            _mm256_setr_epi8(
+                0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, //
+                0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1,
+            ),
+        );
+        let high = _mm256_extracti128_si256::<1>(bytes);
+        _mm_storeu_si128(at.cast(), _mm256_castsi256_si128(bytes));
+        _mm_storel_epi64(at.add(12).cast(), high);
+        at.add(20).cast::<i32>().write_unaligned(_mm_extract_epi32::<2>(high));
+    }
+}
+
+impl RegisterOps for Avx2 {
+    type Unpacked = [Half; 2];
+
+    #[inline(always)]
+    unsafe fn load(group: &Group) -> [Half; 2] {
+        // SAFETY: AVX2 by contract; a group is twice 24 readable bytes.
+        unsafe { [load_half(group.as_ptr()), load_half(group.as_ptr().add(24))] }
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: [Half; 2], b: [Half; 2]) -> [Half; 2] {
+        // SAFETY: AVX2 by contract.
+        let max = |a: Half, b: Half| unsafe {
+            Half { odd: _mm256_max_epu16(a.odd, b.odd), even: _mm256_max_epu16(a.even, b.even) }
+        };
+        [max(a[0], b[0]), max(a[1], b[1])]
+    }
+
+    #[inline(always)]
+    unsafe fn store(group: &mut Group, [low, high]: [Half; 2]) {
+        // SAFETY: AVX2 by contract; a group is twice 24 writable bytes.
+        unsafe {
+            store_half(group.as_mut_ptr(), low);
+            store_half(group.as_mut_ptr().add(24), high);
         }
     }
 }

@@ -2,15 +2,19 @@
 
 use crate::bloom::probe::SALT;
 use crate::simd::kernel::BlockOps;
-use crate::simd::kernels;
+use crate::simd::{kernels, registers};
 use core::arch::x86_64::*;
 
 pub(super) struct Avx512;
 
 kernels!(
-    "avx512", 3, Avx512,
+    "avx512",
+    3,
     [target_feature(enable = "avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")],
-    contains_batch = kernel::contains_batch::<Avx512, C>
+    blocks = Avx512,
+    registers = super::avx2::Avx2,
+    contains_batch = kernel::contains_batch::<Avx512, C>,
+    survivors = survivors
 );
 
 /// The eight products `x_i` of a hash.
@@ -96,4 +100,28 @@ impl BlockOps for Avx512 {
             _mm512_storeu_si512(at.cast(), lanes);
         }
     }
+}
+
+/// [`registers::survivors`] eight at a time.
+///
+/// # Safety
+/// The caller enables the features.
+#[inline(always)]
+pub(super) unsafe fn survivors(hashes: &[u64], mask: u64, out: &mut [u64]) -> usize {
+    let (eights, rest) = hashes.as_chunks::<8>();
+    if out.len() < hashes.len() {
+        return registers::survivors(hashes, mask, out);
+    }
+    let mut len = 0;
+    for eight in eights {
+        // SAFETY: AVX-512F by contract. Of `out`, which is as long as the hashes, eight words from `len` on are
+        // writable, since `len` counts some of the hashes before this eight.
+        unsafe {
+            let hashes = _mm512_loadu_si512(eight.as_ptr().cast());
+            let kept = _mm512_testn_epi64_mask(hashes, _mm512_set1_epi64(mask as i64));
+            _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), _mm512_maskz_compress_epi64(kept, hashes));
+            len += kept.count_ones() as usize;
+        }
+    }
+    len + registers::survivors(rest, mask, out.get_mut(len..).unwrap_or(&mut []))
 }

@@ -4,15 +4,20 @@ use super::avx512::{Avx512, products};
 use crate::block::BLOCK_BYTES;
 use crate::bloom::probe::PRIMARY;
 use crate::simd::kernel::{Ahead, FAR, MEMORY, NEAR};
+use crate::simd::registers::{self, Group, RegisterOps};
 use crate::simd::{kernels, prefetch_read};
 use core::arch::x86_64::*;
 
 kernels!(
-    "avx512vbmi", 4, Avx512,
+    "avx512vbmi",
+    4,
     [target_feature(
         enable = "avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq"
     )],
-    contains_batch = look_up_batch::<C>
+    blocks = Avx512,
+    registers = Vbmi,
+    contains_batch = look_up_batch::<C>,
+    survivors = super::avx512::survivors
 );
 
 /// Keys of a bitmap word.
@@ -70,12 +75,15 @@ unsafe fn look_up_words<const C: u8, const AHEAD: usize>(
     hashes: &[u64],
     out: &mut [u64],
 ) {
+    if hashes.len() < WORD {
+        return;
+    }
     let mut ring = Ring([0; RING]);
     let mut found = Found([0; WORD]);
     let base = blocks.as_ptr().cast::<u8>();
     let num_blocks = blocks.len() as u64;
-    // SAFETY: the features, by contract. Groups of hashes start at most at `len - 8`, so that every load is
-    // inside. Slots of the ring and of `found` are below their lengths. An offset is that of a block.
+    // SAFETY: the features, by contract. Groups of hashes start at most at `len - 8`, of at least 64 (checked), so
+    // that every load is inside. Slots of the ring and of `found` are below their lengths. An offset is that of a block.
     unsafe {
         let group = |at: usize| _mm512_loadu_si512(hashes.as_ptr().add(at.min(hashes.len() - GROUP)).cast());
         let offsets = |at: usize, ring: &mut Ring| {
@@ -141,5 +149,78 @@ unsafe fn pattern_words<const C: u8>(pattern: &Pattern, hashes: __m512i) -> __m5
         let words = _mm512_load_si512(pattern.0.as_ptr().cast());
         let turn = _mm512_and_si512(hashes, _mm512_set1_epi64(56));
         _mm512_rolv_epi64(_mm512_permutexvar_epi64(hashes, words), turn)
+    }
+}
+
+/// The registers of this level.
+struct Vbmi;
+
+/// All but the last 16 bytes of a register: a group.
+const GROUP_MASK: u64 = (1 << registers::GROUP) - 1;
+
+/// Each register in the high six bits of a byte, with bits of its neighbour below, which do not change which of
+/// two is greater.
+impl RegisterOps for Vbmi {
+    type Unpacked = __m512i;
+
+    /// `vpermb` gives each eight registers a word of their own, 48 bits from bit 8 on; `vpmultishiftqb` takes eight
+    /// bytes of it, from two bits below each register.
+    #[inline(always)]
+    unsafe fn load(group: &Group) -> __m512i {
+        const BYTES: [u8; 64] = {
+            let mut bytes = [0; 64];
+            let mut i = 0;
+            while i < 64 {
+                if i % 8 >= 1 && i % 8 <= 6 {
+                    bytes[i] = (i / 8 * 6 + i % 8 - 1) as u8;
+                }
+                i += 1;
+            }
+            bytes
+        };
+        const SHIFTS: [u8; 64] = {
+            let mut shifts = [0; 64];
+            let mut i = 0;
+            while i < 64 {
+                shifts[i] = (6 + 6 * (i % 8)) as u8;
+                i += 1;
+            }
+            shifts
+        };
+        // SAFETY: VBMI and BW by contract; a masked load of the 48 bytes of a group touches no others.
+        unsafe {
+            let packed = _mm512_maskz_loadu_epi8(GROUP_MASK, group.as_ptr().cast());
+            let words = _mm512_permutexvar_epi8(_mm512_loadu_si512(BYTES.as_ptr().cast()), packed);
+            _mm512_multishift_epi64_epi8(_mm512_loadu_si512(SHIFTS.as_ptr().cast()), words)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: AVX-512BW by contract.
+        unsafe { _mm512_max_epu8(a, b) }
+    }
+
+    /// Pairs, then quadruples, by multiply and add; `vpermb` moves the three bytes of each together.
+    #[inline(always)]
+    unsafe fn store(group: &mut Group, registers: __m512i) {
+        const BYTES: [u8; 64] = {
+            let mut bytes = [0; 64];
+            let mut i = 0;
+            while i < registers::GROUP {
+                bytes[i] = (i / 3 * 4 + i % 3) as u8;
+                i += 1;
+            }
+            bytes
+        };
+        // SAFETY: VBMI and BW by contract; a masked store of the 48 bytes of a group touches no others.
+        unsafe {
+            let clean = _mm512_and_si512(registers, _mm512_set1_epi8(0xfc_u8 as i8));
+            let pairs = _mm512_maddubs_epi16(clean, _mm512_set1_epi16(64 << 8 | 1));
+            let quadruples = _mm512_madd_epi16(pairs, _mm512_set1_epi32(4096 << 16 | 1));
+            let values = _mm512_srli_epi32::<2>(quadruples);
+            let packed = _mm512_permutexvar_epi8(_mm512_loadu_si512(BYTES.as_ptr().cast()), values);
+            _mm512_mask_storeu_epi8(group.as_mut_ptr().cast(), GROUP_MASK, packed);
+        }
     }
 }
