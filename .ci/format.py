@@ -130,6 +130,51 @@ def hashes(form, numbers, seed):
     return [avalanche((i + 1) * 0x9E3779B97F4A7C15, splitmix64, 31) for i in range(*numbers)]
 
 
+def decode_hll(image):
+    """The fields of a sealed HyperLogLog image, and its tokens or registers."""
+    magic, kind, version, flags, hash_id, seed, payload_bytes, zero = struct.unpack_from("<4s4B3Q", image)
+    p, form, mode, zero_byte, num_tokens, martingale, payload_sum, header_sum = struct.unpack_from("<4BI3Q", image, 32)
+    assert (magic, kind, version, flags, zero, zero_byte) == (b"SKLN", 2, 1, 1, 0, 0) and 4 <= p <= 18
+    assert len(image) - 64 == payload_bytes and (mode, martingale) == (0, 0)
+    assert header_sum == xxh3(image[:56]) and payload_sum == xxh3(image[64:])
+    if form == 0:
+        values = [u32(image, 64 + 4 * i) for i in range(num_tokens)]
+        used = 4 * num_tokens
+        assert all(a >> 6 < b >> 6 for a, b in zip(values, values[1:]))
+    else:
+        bits = int.from_bytes(image[64:], "little")
+        values = [bits >> 6 * i & 63 for i in range(2 ** p)]
+        used = 2 ** p * 3 // 4
+    assert payload_bytes == max(64, -(-used // 64) * 64) and not any(image[64 + used:])
+    return (p, ("sparse", "dense")[form], seed), values
+
+
+def rank(h, p):
+    """1 + trailing zeros of what is above the low p bits, at most 65 - p."""
+    rest = h >> p | 1 << 64 - p
+    return (rest & -rest).bit_length()
+
+
+def check_hll(folder):
+    images = 0
+    for line in (folder / "images.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        file, p, form, seed, num_keys = line.split()
+        fields, values = decode_hll((folder / file).read_bytes())
+        assert fields == (int(p), form, int(seed)), (file, fields)
+        at = 26 if form == "sparse" else int(p)
+        ranks = {}
+        for h in hashes("numbers", [int(num_keys)], int(seed)):
+            index = h & 2 ** at - 1
+            ranks[index] = max(ranks.get(index, 0), rank(h, at))
+        expected = [i << 6 | ranks[i] for i in sorted(ranks)] if form == "sparse" else [ranks.get(i, 0) for i in range(2 ** at)]
+        assert values == expected, file
+        images += 1
+    assert images and images == len(list(folder.glob("*.skln"))), "images.txt and the files differ"
+    print(f"{images} golden HyperLogLog images decoded")
+
+
 def main(folder):
     images = 0
     for line in (folder / "images.txt").read_text().splitlines():
@@ -153,3 +198,4 @@ def main(folder):
 
 if __name__ == "__main__":
     main(pathlib.Path(sys.argv[1]))
+    check_hll(pathlib.Path(sys.argv[1]) / "hll")

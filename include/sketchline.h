@@ -661,6 +661,14 @@ skl_status skl_bloom_params_explicit(uint64_t num_blocks,
 skl_status skl_bloom_required_bytes(const struct skl_bloom_params *params, uint64_t *bytes);
 
 /**
+ * The false-positive rate of a filter of this shape when it holds `keys` keys.
+ *
+ * Requires:
+ * `params` is readable, `fpr` writable.
+ */
+skl_status skl_bloom_predict_fpr(const struct skl_bloom_params *params, uint64_t keys, double *fpr);
+
+/**
  * Makes an empty filter in memory of the caller, exactly as long as skl_bloom_required_bytes says, which is
  * zeroed. The caller keeps the memory, for as long as the handle is used; there is nothing to free.
  *

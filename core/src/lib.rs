@@ -64,3 +64,8 @@ pub use image::OpenOptions;
 pub use keys::{Arrow, Hashes, KeyBatch, Nullable, Slices, U64Keys};
 pub use lines::{Lines, LinesMut};
 pub use simd::{Isa, prefetch};
+
+/// The examples of the README are tests.
+#[cfg(all(doctest, feature = "alloc"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

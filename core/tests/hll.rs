@@ -463,6 +463,29 @@ fn header_fields_at_their_edges() {
     }
 }
 
+/// A changed byte is a change of the format, and needs a new version. `SKETCHLINE_BLESS=1` writes the files.
+#[test]
+fn golden_images() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/hll/");
+    let list = std::fs::read_to_string(format!("{data}images.txt")).unwrap();
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let [file, p, form, seed, keys] = line.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let hashing = HashScheme::Xxh3 { seed: seed.parse().unwrap() };
+        let params = HllParams::new(p.parse().unwrap()).unwrap().with_hashing(hashing);
+        for_every_isa(|isa| {
+            let mut sketch = HyperLogLog::new(params).unwrap().with_isa(isa);
+            let keys: Vec<u64> = (0..keys.parse().unwrap()).collect();
+            sketch.insert_batch(&U64Keys(&keys), 0).unwrap();
+            let path = format!("{data}{file}");
+            if std::env::var_os("SKETCHLINE_BLESS").is_some() {
+                std::fs::write(&path, sketch.seal()).unwrap();
+            }
+            assert_eq!(sketch.seal(), std::fs::read(&path).unwrap(), "{file} {isa:?}");
+            assert_eq!(sketch.params().form(), if form == "sparse" { HllForm::Sparse } else { HllForm::Dense });
+        });
+    }
+}
+
 /// The worked example of the layout: registers 0, 1, 2, 3 = 1, 50, 20, 40 in three bytes.
 #[test]
 fn classic_layout() {

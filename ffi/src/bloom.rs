@@ -133,6 +133,21 @@ pub unsafe extern "C" fn skl_bloom_required_bytes(params: *const skl_bloom_param
     checked.map(|(params, bytes)| bytes.set(params.image_bytes())).into()
 }
 
+/// The false-positive rate of a filter of this shape when it holds `keys` keys.
+///
+/// # Safety
+/// `params` is readable, `fpr` writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn skl_bloom_predict_fpr(
+    params: *const skl_bloom_params,
+    keys: u64,
+    fpr: *mut f64,
+) -> skl_status {
+    // SAFETY: the caller's contract.
+    let checked = unsafe { skl_bloom_params::read(params).and_then(|params| Ok((params, out(fpr)?))) };
+    checked.map(|(params, fpr)| fpr.set(params.predicted_fpr_at(keys))).into()
+}
+
 /// Makes an empty filter in memory of the caller, exactly as long as skl_bloom_required_bytes says, which is
 /// zeroed. The caller keeps the memory, for as long as the handle is used; there is nothing to free.
 ///
