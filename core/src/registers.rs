@@ -23,37 +23,32 @@ pub(crate) const fn body_bytes(registers: usize) -> usize {
     registers / 4 * 3
 }
 
-/// First of the two bytes that hold register `i` of a body, and the shift in them.
+/// First of the two bytes that hold register `i` of a body of so many bytes, and the shift in them.
 #[inline(always)]
-fn at(body: &[u8], i: usize) -> (usize, u32) {
-    let byte = (BITS * i / 8).min(body.len().saturating_sub(2));
-    (byte, (BITS * i - 8 * byte) as u32)
-}
-
-#[inline(always)]
-fn word(body: &[u8], byte: usize) -> u16 {
-    body.get(byte..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u16::from_le_bytes(*bytes))
+fn at(len: usize, i: usize) -> (usize, u32) {
+    let byte = (BITS * i / 8).min(len.saturating_sub(2));
+    (byte, (BITS * i - 8 * byte) as u32 & 15)
 }
 
 /// Register `i`; 0 beyond the body.
 #[inline(always)]
 pub(crate) fn get(body: &[u8], i: usize) -> u8 {
-    let (byte, shift) = at(body, i);
-    (word(body, byte).checked_shr(shift).unwrap_or(0) & MASK) as u8
+    let (byte, shift) = at(body.len(), i);
+    let word = body.get(byte..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u16::from_le_bytes(*bytes));
+    (word >> shift & MASK) as u8
 }
 
 /// Register `i` becomes `max(old, rank)`; the old value. Nothing beyond the body.
 #[inline(always)]
 pub(crate) fn raise(body: &mut [u8], i: usize, rank: u8) -> u8 {
-    let (byte, shift) = at(body, i);
-    let old = word(body, byte);
-    let value = old.checked_shr(shift).unwrap_or(MASK) & MASK;
-    if u16::from(rank) > value
-        && let Some(bytes) = body.get_mut(byte..).and_then(<[u8]>::first_chunk_mut::<2>)
-    {
-        *bytes = (old & !(MASK << shift) | u16::from(rank) << shift).to_le_bytes();
+    let (byte, shift) = at(body.len(), i);
+    let Some(bytes) = body.get_mut(byte..).and_then(<[u8]>::first_chunk_mut) else { return MASK as u8 };
+    let word = u16::from_le_bytes(*bytes);
+    let old = word >> shift & MASK;
+    if u16::from(rank) > old {
+        *bytes = (word & !(MASK << shift) | u16::from(rank) << shift).to_le_bytes();
     }
-    value as u8
+    old as u8
 }
 
 #[cfg(test)]

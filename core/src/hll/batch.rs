@@ -31,6 +31,13 @@ impl<S: LinesMut> Hll<S> {
         while at < keys.len() {
             // Up to the next multiple of the buffer, so that validity words line up.
             let len = (BUFFER - at % BUFFER).min(keys.len() - at);
+            if let Some(hashes) = keys.as_hashes().and_then(|hashes| hashes.get(at..at + len))
+                && self.state.has(DENSE)
+            {
+                self.insert_dense_batch(hashes);
+                at += len;
+                continue;
+            }
             let mut buffer = [0; BUFFER];
             let hashes = buffer.get_mut(..len).unwrap_or(&mut []);
             keys.hash_range(at, seed, isa, hashes);

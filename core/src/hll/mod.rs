@@ -591,13 +591,21 @@ impl<S: LinesMut> Hll<S> {
     /// [`Error::OutOfMemory`]: the key is not in then.
     #[inline]
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), Error> {
+        if self.state.flags & (DENSE | SEALED | STALE) != DENSE {
+            return self.insert_otherwise(hash);
+        }
+        self.insert_dense(hash.raw());
+        Ok(())
+    }
+
+    /// [`Hll::insert_hash`] of a sketch that is not dense, or not ready for the next key.
+    #[inline(never)]
+    fn insert_otherwise(&mut self, hash: KeyHash) -> Result<(), Error> {
         self.unseal();
         if !self.state.has(DENSE) {
             return self.insert_token(rank::token(hash.raw()));
         }
-        if self.state.has(STALE) {
-            self.refresh();
-        }
+        self.refresh();
         self.insert_dense(hash.raw());
         Ok(())
     }
@@ -612,16 +620,22 @@ impl<S: LinesMut> Hll<S> {
 
     #[inline(always)]
     fn raise(&mut self, register: u32, rank: u32) {
-        let p = self.state.precision();
         let old = u32::from(registers::raise(self.payload_mut(), register as usize, rank as u8));
         if rank > old {
-            let mut weights = self.state.weights();
-            if self.state.has(MARTINGALE) {
-                self.state.martingale += 1.0 / weights.change_probability(p);
-            }
-            weights.raise(old, rank, p);
-            self.state.set_weights(weights);
+            self.raised(old, rank);
         }
+    }
+
+    /// Follows up on a register that was raised.
+    #[inline(never)]
+    fn raised(&mut self, old: u32, rank: u32) {
+        let p = self.state.precision();
+        let mut weights = self.state.weights();
+        if self.state.has(MARTINGALE) {
+            self.state.martingale += 1.0 / weights.change_probability(p);
+        }
+        weights.raise(old, rank, p);
+        self.state.set_weights(weights);
     }
 
     /// Counts the weights anew.

@@ -36,22 +36,33 @@ pub(super) trait RegisterOps {
 pub(super) unsafe fn merge<R: RegisterOps>(target: &mut [u8], source: &[u8]) {
     let (targets, target_rest) = target.as_chunks_mut::<GROUP>();
     let (sources, source_rest) = source.as_chunks::<GROUP>();
-    let len = targets.len().min(sources.len());
-    // SAFETY: the caller's contract; indices are below `len`.
-    unsafe {
-        let merged =
-            |targets: &[Group], i: usize| R::max(R::load(targets.get_unchecked(i)), R::load(sources.get_unchecked(i)));
-        if len > 0 {
-            let mut this = merged(targets, 0);
-            for i in 1..len {
-                let next = merged(targets, i);
-                R::store(targets.get_unchecked_mut(i - 1), this);
-                this = next;
-            }
-            R::store(targets.get_unchecked_mut(len - 1), this);
+    // SAFETY: the caller's contract.
+    unsafe { merge_rest::<R>(target_rest, source_rest) };
+    let mut pairs = targets.iter_mut().zip(sources);
+    let Some((mut target, source)) = pairs.next() else { return };
+    // SAFETY: the caller's contract.
+    let mut merged = unsafe { merged::<R>(target, source) };
+    for (next, source) in pairs {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let ahead = self::merged::<R>(next, source);
+            R::store(target, merged);
+            (target, merged) = (next, ahead);
         }
-        merge_rest::<R>(target_rest, source_rest);
     }
+    // SAFETY: the caller's contract.
+    unsafe { R::store(target, merged) };
+}
+
+/// A function, not a closure: those are compiled without the features of the function around them, and an
+/// instruction that is not inlined costs a call.
+///
+/// # Safety
+/// The caller enables the features of `R`.
+#[inline(always)]
+unsafe fn merged<R: RegisterOps>(target: &Group, source: &Group) -> R::Unpacked {
+    // SAFETY: the caller's contract.
+    unsafe { R::max(R::load(target), R::load(source)) }
 }
 
 /// # Safety
@@ -81,38 +92,39 @@ pub(crate) const MANY: usize = 8;
 /// The caller enables the features of `R`; every source is as long as `target`.
 #[inline(always)]
 pub(super) unsafe fn merge_many<R: RegisterOps>(target: &mut [u8], sources: &[&[u8]; MANY]) {
-    // Groups at a time, so that enough loads are under way.
-    const WIDE: usize = 4;
     let (targets, target_rest) = target.as_chunks_mut::<GROUP>();
-    let groups = sources.map(|source| source.as_chunks::<GROUP>().0);
-    // SAFETY: the caller's contract: there are as many groups in each source as in the target.
-    unsafe {
-        let mut first = 0;
-        while first < targets.len() {
-            let wide = WIDE.min(targets.len() - first);
-            if wide == WIDE {
-                let mut merged: [_; WIDE] = core::array::from_fn(|i| R::load(targets.get_unchecked(first + i)));
-                for source in groups {
-                    for (i, merged) in merged.iter_mut().enumerate() {
-                        *merged = R::max(*merged, R::load(source.get_unchecked(first + i)));
-                    }
-                }
-                for (i, merged) in merged.into_iter().enumerate() {
-                    R::store(targets.get_unchecked_mut(first + i), merged);
-                }
-            } else {
-                for i in first..first + wide {
-                    let mut merged = R::load(targets.get_unchecked(i));
-                    for source in groups {
-                        merged = R::max(merged, R::load(source.get_unchecked(i)));
-                    }
-                    R::store(targets.get_unchecked_mut(i), merged);
-                }
+    for source in sources {
+        // SAFETY: the caller's contract.
+        unsafe { merge_rest::<R>(target_rest, source.as_chunks::<GROUP>().1) };
+    }
+    // Four groups at a time, so that enough loads are under way.
+    let (fours, rest) = targets.as_chunks_mut::<4>();
+    let rest_at = 4 * fours.len();
+    for (i, [a, b, c, d]) in fours.iter_mut().enumerate() {
+        // SAFETY: the caller's contract: there are as many groups in each source as in the target.
+        unsafe {
+            let (mut w, mut x, mut y, mut z) = (R::load(a), R::load(b), R::load(c), R::load(d));
+            for source in sources {
+                let groups = source.as_ptr().cast::<Group>().add(4 * i);
+                w = R::max(w, R::load(&*groups));
+                x = R::max(x, R::load(&*groups.add(1)));
+                y = R::max(y, R::load(&*groups.add(2)));
+                z = R::max(z, R::load(&*groups.add(3)));
             }
-            first += wide;
+            R::store(a, w);
+            R::store(b, x);
+            R::store(c, y);
+            R::store(d, z);
         }
-        for source in sources {
-            merge_rest::<R>(target_rest, source.as_chunks::<GROUP>().1);
+    }
+    for (i, target) in rest.iter_mut().enumerate() {
+        // SAFETY: as above.
+        unsafe {
+            let mut merged = R::load(target);
+            for source in sources {
+                merged = R::max(merged, R::load(&*source.as_ptr().cast::<Group>().add(rest_at + i)));
+            }
+            R::store(target, merged);
         }
     }
 }
