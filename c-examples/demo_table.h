@@ -17,7 +17,7 @@ struct key_file {
     size_t capacity;
 };
 
-static struct key_file key_file_open(const char *path)
+static inline struct key_file key_file_open(const char *path)
 {
     struct key_file keys = {.path = path, .file = fopen(path, "rb")};
     if (keys.file == NULL) die("cannot read %s: %s", path, strerror(errno));
@@ -25,7 +25,7 @@ static struct key_file key_file_open(const char *path)
 }
 
 /* False at the end of the file. The bytes last until the next call. */
-static bool key_file_next(struct key_file *keys, struct sql_value *value)
+static inline bool key_file_next(struct key_file *keys, struct sql_value *value)
 {
     errno = 0;
     ssize_t len = getline(&keys->line, &keys->capacity, keys->file);
@@ -36,7 +36,7 @@ static bool key_file_next(struct key_file *keys, struct sql_value *value)
     return true;
 }
 
-static void key_file_close(struct key_file *keys)
+static inline void key_file_close(struct key_file *keys)
 {
     fclose(keys->file);
     free(keys->line);
@@ -45,23 +45,23 @@ static void key_file_close(struct key_file *keys)
 /* Made-up keys: number i of a seed, "user-" and 16 hex digits. No two are equal. */
 enum { MADE_UP_KEY_LEN = 21 };
 
-static uint64_t made_up_number(uint64_t seed, uint64_t i)
+static inline uint64_t made_up_number(uint64_t seed, uint64_t i)
 {
     return mix64(mix64(seed) + i);
 }
 
-static void made_up_key(uint64_t number, char text[MADE_UP_KEY_LEN + 1])
+static inline void made_up_key(uint64_t number, char text[MADE_UP_KEY_LEN + 1])
 {
     snprintf(text, MADE_UP_KEY_LEN + 1, "user-%016" PRIx64, number);
 }
 
-static int compare_u64(const void *left, const void *right)
+static inline int compare_u64(const void *left, const void *right)
 {
     uint64_t l = *(const uint64_t *)left, r = *(const uint64_t *)right;
     return (l > r) - (l < r);
 }
 
-static void insert_row(sqlite3_stmt *insert, const struct sql_value *key)
+static inline void insert_row(sqlite3_stmt *insert, const struct sql_value *key)
 {
     bind_value(insert, 1, key);
     if (sqlite3_step(insert) != SQLITE_DONE)
@@ -70,7 +70,7 @@ static void insert_row(sqlite3_stmt *insert, const struct sql_value *key)
 }
 
 /* In the order of the keys, which is how a B-tree is built quickly. */
-static void insert_made_up_rows(sqlite3_stmt *insert, uint64_t rows, uint64_t seed)
+static inline void insert_made_up_rows(sqlite3_stmt *insert, uint64_t rows, uint64_t seed)
 {
     uint64_t *numbers = allocate(rows, sizeof *numbers);
     for (uint64_t i = 0; i < rows; i++) numbers[i] = made_up_number(seed, i);
@@ -86,7 +86,7 @@ static void insert_made_up_rows(sqlite3_stmt *insert, uint64_t rows, uint64_t se
     free(numbers);
 }
 
-static void insert_rows_of_file(sqlite3_stmt *insert, const char *path)
+static inline void insert_rows_of_file(sqlite3_stmt *insert, const char *path)
 {
     struct key_file keys = key_file_open(path);
     struct sql_value key;
@@ -96,7 +96,7 @@ static void insert_rows_of_file(sqlite3_stmt *insert, const char *path)
 
 /* Builds kv(key, value) in the empty file `path`, with the keys of a file or, if that is NULL, made-up ones. There
  * is no journal, since the file is nobody's until it is complete. */
-static void build_table(const char *path, const char *key_path, uint64_t rows, uint64_t seed)
+static inline void build_table(const char *path, const char *key_path, uint64_t rows, uint64_t seed)
 {
     sqlite3 *db = open_sqlite(path, SQLITE_OPEN_READWRITE);
     run_sql(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
@@ -118,7 +118,7 @@ static void build_table(const char *path, const char *key_path, uint64_t rows, u
 
 /* The same in a file that is to stay: under its name once it is complete and on the disk, and never over another
  * file (link, unlike rename, refuses that). */
-static void build_table_to_keep(const char *path, const char *key_path, uint64_t rows, uint64_t seed)
+static inline void build_table_to_keep(const char *path, const char *key_path, uint64_t rows, uint64_t seed)
 {
     if (access(path, F_OK) == 0) die("%s exists: name its --table and --column, or another file", path);
     int file = temporary_open(TEMPORARY_DATABASE, path);
@@ -132,7 +132,7 @@ static void build_table_to_keep(const char *path, const char *key_path, uint64_t
 }
 
 /* The same in a file that goes when the program does. Answers its name. */
-static const char *build_temporary_table(const char *key_path, uint64_t rows, uint64_t seed)
+static inline const char *build_temporary_table(const char *key_path, uint64_t rows, uint64_t seed)
 {
     const char *directory = getenv("TMPDIR");
     if (directory == NULL || directory[0] == 0) directory = "/tmp";

@@ -9,7 +9,7 @@
 #include "support.h"
 
 /* write() may be interrupted by a signal, and may take a part. */
-static bool write_fully(int file, const void *bytes, size_t len)
+static inline bool write_fully(int file, const void *bytes, size_t len)
 {
     const char *rest = bytes;
     while (len > 0) {
@@ -23,7 +23,7 @@ static bool write_fully(int file, const void *bytes, size_t len)
 }
 
 /* Mistyped names must not cost a file: only an image is replaced. */
-static void check_may_replace(const char *path)
+static inline void check_may_replace(const char *path)
 {
     struct stat status;
     if (lstat(path, &status) != 0) {
@@ -37,7 +37,7 @@ static void check_may_replace(const char *path)
     if (!is_image) die("cannot save to %s: it exists and is not an image of a filter", path);
 }
 
-static void save_image(const char *path, const void *image, size_t len)
+static inline void save_image(const char *path, const void *image, size_t len)
 {
     check_may_replace(path);
     int file = temporary_open(TEMPORARY_IMAGE, path);
@@ -64,7 +64,7 @@ struct mapped_image {
 
 /* The pages are those of the file: nothing is copied, and processes that map one file share them. Replace such
  * a file as save_image does; one that is cut short in place takes its readers down with SIGBUS. */
-static struct mapped_image map_image(const char *path)
+static inline struct mapped_image map_image(const char *path)
 {
     int file = open(path, O_RDONLY);
     struct stat status;
@@ -79,7 +79,7 @@ static struct mapped_image map_image(const char *path)
     return image;
 }
 
-static void unmap_image(struct mapped_image *image)
+static inline void unmap_image(struct mapped_image *image)
 {
     if (image->bytes != NULL) munmap(image->bytes, image->len);
     *image = (struct mapped_image){0};

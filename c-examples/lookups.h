@@ -13,7 +13,7 @@ struct lookups {
     struct arena arena;
 };
 
-static struct sql_value keep_value(struct arena *arena, const struct sql_value *value)
+static inline struct sql_value keep_value(struct arena *arena, const struct sql_value *value)
 {
     struct sql_value kept = *value;
     if (value->type == SQLITE_TEXT || value->type == SQLITE_BLOB)
@@ -21,7 +21,7 @@ static struct sql_value keep_value(struct arena *arena, const struct sql_value *
     return kept;
 }
 
-static void lookups_add(struct lookups *lookups, const struct sql_value *value)
+static inline void lookups_add(struct lookups *lookups, const struct sql_value *value)
 {
     if (lookups->n == lookups->capacity) {
         lookups->capacity = lookups->capacity > 0 ? 2 * lookups->capacity : 1024;
@@ -30,7 +30,7 @@ static void lookups_add(struct lookups *lookups, const struct sql_value *value)
     lookups->values[lookups->n++] = keep_value(&lookups->arena, value);
 }
 
-static void lookups_free(struct lookups *lookups)
+static inline void lookups_free(struct lookups *lookups)
 {
     free(lookups->values);
     arena_free(&lookups->arena);
@@ -42,13 +42,13 @@ struct miss_plan {
     uint64_t random;
 };
 
-static struct miss_plan miss_plan_new(uint64_t lookups, double miss_rate, uint64_t seed)
+static inline struct miss_plan miss_plan_new(uint64_t lookups, double miss_rate, uint64_t seed)
 {
     uint64_t misses = (uint64_t)(miss_rate * (double)lookups + 0.5);
     return (struct miss_plan){.misses = misses > lookups ? lookups : misses, .lookups = lookups, .random = ~seed};
 }
 
-static bool next_is_miss(struct miss_plan *plan)
+static inline bool next_is_miss(struct miss_plan *plan)
 {
     bool is_miss = random_below(&plan->random, plan->lookups--) < plan->misses;
     plan->misses -= is_miss;
@@ -56,7 +56,7 @@ static bool next_is_miss(struct miss_plan *plan)
 }
 
 /* For a table of made-up keys: keys 0 to `rows` are in it, those from `rows` on are not. */
-static void add_made_up_lookups(struct lookups *lookups, struct miss_plan plan, uint64_t rows, uint64_t seed)
+static inline void add_made_up_lookups(struct lookups *lookups, struct miss_plan plan, uint64_t rows, uint64_t seed)
 {
     uint64_t absent = rows;
     while (plan.lookups > 0) {
@@ -68,7 +68,7 @@ static void add_made_up_lookups(struct lookups *lookups, struct miss_plan plan, 
 }
 
 /* The lines of a file in their order, `limit` at most. */
-static void add_lookups_of_file(struct lookups *lookups, const char *path, uint64_t limit)
+static inline void add_lookups_of_file(struct lookups *lookups, const char *path, uint64_t limit)
 {
     struct key_file keys = key_file_open(path);
     struct sql_value key;
@@ -77,7 +77,7 @@ static void add_lookups_of_file(struct lookups *lookups, const char *path, uint6
 }
 
 /* `n` keys of the table, each as likely as the other, or all if there are fewer: reservoir sampling. */
-static void sample_keys(struct lookups *sample, sqlite3 *db, const struct key_column *column, uint64_t n,
+static inline void sample_keys(struct lookups *sample, sqlite3 *db, const struct key_column *column, uint64_t n,
                         uint64_t *random)
 {
     sqlite3_stmt *keys = prepare_and_free(db, distinct_keys_sql(column, "key"));
@@ -97,7 +97,7 @@ static void sample_keys(struct lookups *sample, sqlite3 *db, const struct key_co
 
 /* A key near one of the table that may be absent from it: a number some way off, further with every attempt, or
  * eight more characters at the end. */
-static struct sql_value neighbour(const struct sql_value *key, int attempt, uint64_t *random, struct buffer *bytes)
+static inline struct sql_value neighbour(const struct sql_value *key, int attempt, uint64_t *random, struct buffer *bytes)
 {
     struct sql_value changed = *key;
     int num_bits = attempt < 9 ? 8 + 6 * attempt : 62;
@@ -118,7 +118,7 @@ static struct sql_value neighbour(const struct sql_value *key, int attempt, uint
     return changed;
 }
 
-static bool is_in_table(sqlite3_stmt *lookup, const struct sql_value *key)
+static inline bool is_in_table(sqlite3_stmt *lookup, const struct sql_value *key)
 {
     bind_value(lookup, 1, key);
     int status = sqlite3_step(lookup);
@@ -128,7 +128,7 @@ static bool is_in_table(sqlite3_stmt *lookup, const struct sql_value *key)
 }
 
 /* The table says whether a neighbour is absent. */
-static void add_absent_key(struct lookups *lookups, const struct lookups *sample, sqlite3_stmt *lookup,
+static inline void add_absent_key(struct lookups *lookups, const struct lookups *sample, sqlite3_stmt *lookup,
                            uint64_t *random, struct buffer *bytes)
 {
     for (int attempt = 0; attempt < 1000; attempt++) {
@@ -142,7 +142,7 @@ static void add_absent_key(struct lookups *lookups, const struct lookups *sample
 }
 
 /* For a table that is not ours: keys of it, and neighbours of its keys that are not in it. */
-static void add_lookups_of_table(struct lookups *lookups, struct miss_plan plan, sqlite3 *db,
+static inline void add_lookups_of_table(struct lookups *lookups, struct miss_plan plan, sqlite3 *db,
                                  const struct key_column *column)
 {
     const uint64_t max_sample = 1000000;

@@ -27,14 +27,14 @@ PRINTF_LIKE _Noreturn static void usage_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("prefilter: ", stderr);
+    fputs(PROGRAM ": ", stderr);
     vfprintf(stderr, format, arguments);
     fputs(" (--help lists the options)\n", stderr);
     va_end(arguments);
     exit(2);
 }
 
-static void print_help(const struct option *options, size_t n)
+static inline void print_help(const struct option *options, size_t n)
 {
     puts("Usage: prefilter [OPTION...]\n"
          "Replays look-ups in an SQLite table with and without a Sketchline filter in front, and compares them.\n"
@@ -51,7 +51,7 @@ static void print_help(const struct option *options, size_t n)
          "Exit status: 0 done, 1 it failed or a row was lost, 2 the options are wrong.");
 }
 
-static void set_option(const struct option *option, const char *text)
+static inline void set_option(const struct option *option, const char *text)
 {
     char *end = NULL;
     errno = 0;
@@ -72,7 +72,7 @@ static void set_option(const struct option *option, const char *text)
     }
 }
 
-static void check_combinations(const struct options *o)
+static inline void check_combinations(const struct options *o)
 {
     if ((o->table == NULL) != (o->column == NULL)) usage_error("--table and --column belong together");
     if (o->table != NULL && o->db_path == NULL) usage_error("--table wants --db");
@@ -85,7 +85,7 @@ static void check_combinations(const struct options *o)
         usage_error("--load brings its own size, and is saved already: no --fpr, --bits-per-key or --save");
 }
 
-static void set_defaults(struct options *o)
+static inline void set_defaults(struct options *o)
 {
     if (o->rows == UNSET) o->rows = 2000000;
     if (o->lookups == UNSET) o->lookups = o->probe_path != NULL ? UINT64_MAX : 1000000;
@@ -96,7 +96,7 @@ static void set_defaults(struct options *o)
     if (o->seed == UNSET) o->seed = 1;
 }
 
-static struct options parse_options(int argc, char **argv)
+static inline struct options parse_options(int argc, char **argv)
 {
     struct options o = {.rows = UNSET, .lookups = UNSET, .cache_kib = UNSET, .runs = UNSET, .seed = UNSET,
                         .miss_rate = -1, .fpr = -1, .bits_per_key = -1};
@@ -147,7 +147,7 @@ static struct options parse_options(int argc, char **argv)
 }
 
 /* Chooses what new handles use. */
-static void choose_simd(const char *name)
+static inline void choose_simd(const char *name)
 {
     for (int level = SKL_SIMD_PORTABLE; level <= SKL_SIMD_AVX512VBMI; level++) {
         if (strcmp(name, skl_simd_name(level)) != 0) continue;

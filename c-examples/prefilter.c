@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#define PROGRAM "prefilter"
 #include "demo_table.h"
 #include "image_file.h"
 #include "lookups.h"

@@ -34,14 +34,14 @@ struct sql_value {
 };
 
 /* Every function here ends the program when SQLite fails; a server would pass the error on. */
-static void check_sql(sqlite3 *db, int status, const char *what)
+static inline void check_sql(sqlite3 *db, int status, const char *what)
 {
     if (status != SQLITE_OK && status != SQLITE_ROW && status != SQLITE_DONE)
         die("%s: %s", what, db != NULL ? sqlite3_errmsg(db) : sqlite3_errstr(status));
 }
 
 /* Opens a file by its plain name: "./" keeps SQLite from reading more into ":memory:" or "file:". */
-static sqlite3 *open_sqlite(const char *path, int flags)
+static inline sqlite3 *open_sqlite(const char *path, int flags)
 {
     char *plain_path = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
     if (plain_path == NULL) die("out of memory");
@@ -53,7 +53,7 @@ static sqlite3 *open_sqlite(const char *path, int flags)
 }
 
 /* Takes text from sqlite3_mprintf, whose %w quotes names, and frees it. */
-static sqlite3_stmt *prepare_and_free(sqlite3 *db, char *sql)
+static inline sqlite3_stmt *prepare_and_free(sqlite3 *db, char *sql)
 {
     if (sql == NULL) die("out of memory");
     sqlite3_stmt *statement = NULL;
@@ -62,13 +62,13 @@ static sqlite3_stmt *prepare_and_free(sqlite3 *db, char *sql)
     return statement;
 }
 
-static void run_sql(sqlite3 *db, const char *sql)
+static inline void run_sql(sqlite3 *db, const char *sql)
 {
     check_sql(db, sqlite3_exec(db, sql, NULL, NULL, NULL), "SQLite");
 }
 
 /* The bytes belong to the statement, until its next step. */
-static struct sql_value value_of_column(sqlite3_stmt *statement, int column)
+static inline struct sql_value value_of_column(sqlite3_stmt *statement, int column)
 {
     struct sql_value value = {.type = sqlite3_column_type(statement, column)};
     if (value.type == SQLITE_INTEGER) {
@@ -86,7 +86,7 @@ static struct sql_value value_of_column(sqlite3_stmt *statement, int column)
 }
 
 /* The bytes are not copied: they must last until something else is bound. */
-static void bind_value(sqlite3_stmt *statement, int i, const struct sql_value *value)
+static inline void bind_value(sqlite3_stmt *statement, int i, const struct sql_value *value)
 {
     int status;
     if (value->type == SQLITE_INTEGER) {
@@ -113,20 +113,20 @@ struct key_column {
 
 /* SELECT of what is in `what`, for a row whose key is the parameter. Names are quoted, and the column is
  * qualified: SQLite takes a lone "name" that it does not know for a string. */
-static char *lookup_sql(const struct key_column *column, const char *what)
+static inline char *lookup_sql(const struct key_column *column, const char *what)
 {
     return sqlite3_mprintf("%sSELECT key_table.* FROM main.\"%w\" AS key_table WHERE key_table.\"%w\" = ?1", what,
                            column->table, column->name);
 }
 
-static char *distinct_keys_sql(const struct key_column *column, const char *what)
+static inline char *distinct_keys_sql(const struct key_column *column, const char *what)
 {
     return sqlite3_mprintf("SELECT %s FROM (SELECT DISTINCT key_table.\"%w\" AS key FROM main.\"%w\" AS key_table "
                            "WHERE key_table.\"%w\" IS NOT NULL)",
                            what, column->name, column->table, column->name);
 }
 
-static uint64_t count_sql(sqlite3 *db, char *sql)
+static inline uint64_t count_sql(sqlite3 *db, char *sql)
 {
     sqlite3_stmt *statement = prepare_and_free(db, sql);
     check_sql(db, sqlite3_step(statement), "SQLite");
@@ -135,7 +135,7 @@ static uint64_t count_sql(sqlite3 *db, char *sql)
     return count;
 }
 
-static void refuse_utf16(sqlite3 *db)
+static inline void refuse_utf16(sqlite3 *db)
 {
     sqlite3_stmt *statement = prepare_and_free(db, sqlite3_mprintf("PRAGMA main.encoding"));
     check_sql(db, sqlite3_step(statement), "SQLite");
@@ -146,7 +146,7 @@ static void refuse_utf16(sqlite3 *db)
 }
 
 /* The columns of views and virtual tables compare as their makers like. */
-static void refuse_all_but_tables(sqlite3 *db, const char *table)
+static inline void refuse_all_but_tables(sqlite3 *db, const char *table)
 {
     sqlite3_stmt *statement = prepare_and_free(
         db, sqlite3_mprintf("SELECT type = 'table' AND rootpage > 0 FROM main.sqlite_master "
@@ -161,7 +161,7 @@ static void refuse_all_but_tables(sqlite3 *db, const char *table)
 
 /* `column = ?` compares with the collation of the column whichever index it uses, so that this is the one to look
  * at; an index with another collation does not serve such look-ups. */
-static void refuse_collations(sqlite3 *db, const struct key_column *column)
+static inline void refuse_collations(sqlite3 *db, const struct key_column *column)
 {
     const char *type, *collation;
     int not_null, primary_key, autoincrement;
@@ -174,7 +174,7 @@ static void refuse_collations(sqlite3 *db, const struct key_column *column)
             column->name, collation);
 }
 
-static void refuse_full_scans(sqlite3 *db, const struct key_column *column)
+static inline void refuse_full_scans(sqlite3 *db, const struct key_column *column)
 {
     sqlite3_stmt *statement = prepare_and_free(db, lookup_sql(column, "EXPLAIN QUERY PLAN "));
     check_sql(db, sqlite3_step(statement), "SQLite");
@@ -189,7 +189,7 @@ static void refuse_full_scans(sqlite3 *db, const struct key_column *column)
 
 /* SQLite's own word: the columns of CREATE TABLE AS are declared by the affinities of its SELECT (TEXT, NUM, INT,
  * REAL or nothing). That knows of STRICT tables and of rowid, which the declared type alone does not. */
-static enum affinity affinity_of(sqlite3 *db, const struct key_column *column)
+static inline enum affinity affinity_of(sqlite3 *db, const struct key_column *column)
 {
     sqlite3_stmt *statement = prepare_and_free(
         db, sqlite3_mprintf("CREATE TEMP TABLE prefilter_affinity AS SELECT key_table.\"%w\" AS key "
@@ -209,7 +209,7 @@ static enum affinity affinity_of(sqlite3 *db, const struct key_column *column)
 }
 
 /* Looks the column up, and ends the program if no filter can stand in front of it. */
-static struct key_column inspect_column(sqlite3 *db, const char *table, const char *name)
+static inline struct key_column inspect_column(sqlite3 *db, const char *table, const char *name)
 {
     struct key_column column = {.table = table, .name = name};
     refuse_utf16(db);
@@ -231,14 +231,14 @@ struct key_maker {
 
 /* SQL: numeric(X) is X with numeric affinity: a number if it is text that looks like one, otherwise X itself.
  * (CAST would make 0 of other text.) */
-static void numeric(sqlite3_context *context, int count, sqlite3_value **values)
+static inline void numeric(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;
     sqlite3_value_numeric_type(values[0]);
     sqlite3_result_value(context, values[0]);
 }
 
-static struct key_maker key_maker_new(enum affinity affinity)
+static inline struct key_maker key_maker_new(enum affinity affinity)
 {
     struct key_maker maker = {.affinity = affinity};
     check_sql(NULL, sqlite3_open(":memory:", &maker.db), "SQLite");
@@ -250,14 +250,14 @@ static struct key_maker key_maker_new(enum affinity affinity)
     return maker;
 }
 
-static void key_maker_free(struct key_maker *maker)
+static inline void key_maker_free(struct key_maker *maker)
 {
     sqlite3_finalize(maker->convert);
     sqlite3_close(maker->db);
     free(maker->key.bytes);
 }
 
-static bool needs_conversion(enum affinity affinity, int type)
+static inline bool needs_conversion(enum affinity affinity, int type)
 {
     switch (affinity) {
     case AFFINITY_NONE: return false;
@@ -266,21 +266,21 @@ static bool needs_conversion(enum affinity affinity, int type)
     }
 }
 
-static void put_key(struct buffer *key, char type, const void *bytes, size_t len)
+static inline void put_key(struct buffer *key, char type, const void *bytes, size_t len)
 {
     key->len = 0;
     buffer_append(key, &type, 1);
     buffer_append(key, bytes, len);
 }
 
-static void put_number(struct buffer *key, char type, uint64_t number)
+static inline void put_number(struct buffer *key, char type, uint64_t number)
 {
     unsigned char bytes[8];
     for (int i = 0; i < 8; i++) bytes[i] = (unsigned char)(number >> 8 * i);
     put_key(key, type, bytes, sizeof bytes);
 }
 
-static void put_real(struct buffer *key, double real)
+static inline void put_real(struct buffer *key, double real)
 {
     const double two_to_63 = 9223372036854775808.0;
     if (real >= -two_to_63 && real < two_to_63 && (double)(sqlite3_int64)real == real) {
@@ -293,7 +293,7 @@ static void put_real(struct buffer *key, double real)
 }
 
 /* The canonical key of a value that is stored in the column or looked up there; valid until the next call. */
-static const struct buffer *make_key(struct key_maker *maker, const struct sql_value *value)
+static inline const struct buffer *make_key(struct key_maker *maker, const struct sql_value *value)
 {
     struct sql_value converted = *value;
     bool is_converted = needs_conversion(maker->affinity, value->type);
@@ -314,7 +314,7 @@ static const struct buffer *make_key(struct key_maker *maker, const struct sql_v
 
 /* The seed of the filters names this form of keys and the affinity, so that an image over keys of another form is
  * recognised for what it is. */
-static uint64_t key_seed(enum affinity affinity)
+static inline uint64_t key_seed(enum affinity affinity)
 {
     return UINT64_C(0x53514b6579203100) + (uint64_t)affinity; /* "SQKey 1" */
 }

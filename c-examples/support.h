@@ -1,4 +1,4 @@
-/* What the parts of prefilter.c share: leaving with one line, memory, random numbers, time, temporary files. */
+/* What the examples share: leaving with one line, memory, random numbers, time, temporary files. */
 
 #ifndef PREFILTER_SUPPORT_H
 #define PREFILTER_SUPPORT_H
@@ -32,21 +32,21 @@ PRINTF_LIKE _Noreturn static void die(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("prefilter: ", stderr);
+    fputs(PROGRAM ": ", stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
     exit(EXIT_FAILURE);
 }
 
-static void check_skl(skl_status status, const char *what)
+static inline void check_skl(skl_status status, const char *what)
 {
     if (status != SKL_OK) die("%s: %s", what, skl_status_string(status));
 }
 
 /* Memory that either is there or ends the program. */
 
-static void *resize(void *memory, size_t n, size_t size)
+static inline void *resize(void *memory, size_t n, size_t size)
 {
     if (n > SIZE_MAX / size) die("out of memory");
     memory = realloc(memory, n == 0 ? 1 : n * size);
@@ -54,7 +54,7 @@ static void *resize(void *memory, size_t n, size_t size)
     return memory;
 }
 
-static void *allocate(size_t n, size_t size)
+static inline void *allocate(size_t n, size_t size)
 {
     return resize(NULL, n, size);
 }
@@ -64,7 +64,7 @@ struct buffer {
     size_t len, capacity;
 };
 
-static void buffer_append(struct buffer *buffer, const void *bytes, size_t len)
+static inline void buffer_append(struct buffer *buffer, const void *bytes, size_t len)
 {
     if (len > SIZE_MAX / 2 - buffer->len) die("out of memory");
     if (buffer->len + len > buffer->capacity) {
@@ -85,7 +85,7 @@ struct arena {
 };
 
 /* Never NULL, not even for no bytes: SQLite takes a NULL pointer for the SQL value NULL. */
-static const void *arena_copy(struct arena *arena, const void *bytes, size_t len)
+static inline const void *arena_copy(struct arena *arena, const void *bytes, size_t len)
 {
     if (arena->last == NULL || len > arena->capacity - arena->used) {
         size_t capacity = len > ((size_t)1 << 20) ? len : (size_t)1 << 20;
@@ -100,7 +100,7 @@ static const void *arena_copy(struct arena *arena, const void *bytes, size_t len
     return copy;
 }
 
-static void arena_free(struct arena *arena)
+static inline void arena_free(struct arena *arena)
 {
     while (arena->last != NULL) {
         struct arena_chunk *chunk = arena->last;
@@ -111,26 +111,26 @@ static void arena_free(struct arena *arena)
 
 /* Random numbers: splitmix64. mix64 is a bijection, so different numbers make different keys. */
 
-static uint64_t mix64(uint64_t x)
+static inline uint64_t mix64(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-static uint64_t random_u64(uint64_t *state)
+static inline uint64_t random_u64(uint64_t *state)
 {
     return mix64(*state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static uint64_t random_below(uint64_t *state, uint64_t bound)
+static inline uint64_t random_below(uint64_t *state, uint64_t bound)
 {
     return random_u64(state) % bound;
 }
 
 /* Time and progress. */
 
-static double now(void)
+static inline double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -145,7 +145,7 @@ struct progress {
 
 /* One line that is rewritten ten times a second, and only where somebody watches. The clock is read once in
  * 4096 steps, so that the runs that are timed do not notice. */
-static void progress_step(struct progress *progress, uint64_t done)
+static inline void progress_step(struct progress *progress, uint64_t done)
 {
     if ((done & 4095) != 0 || !isatty(STDERR_FILENO)) return;
     double t = now();
@@ -155,7 +155,7 @@ static void progress_step(struct progress *progress, uint64_t done)
     fprintf(stderr, "\r%-36s %3.0f %%", progress->what, percent > 100 ? 100 : percent);
 }
 
-static void progress_end(const struct progress *progress)
+static inline void progress_end(const struct progress *progress)
 {
     if (progress->next > 0) fprintf(stderr, "\r%42s\r", "");
 }
@@ -165,20 +165,20 @@ static void progress_end(const struct progress *progress)
 enum temporary { TEMPORARY_DATABASE, TEMPORARY_IMAGE };
 static char *volatile temporary_files[2];
 
-static void remove_temporary_files(void)
+static inline void remove_temporary_files(void)
 {
     for (size_t i = 0; i < COUNT_OF(temporary_files); i++)
         if (temporary_files[i] != NULL) unlink(temporary_files[i]);
 }
 
-static void remove_temporary_files_and_end(int signal_number)
+static inline void remove_temporary_files_and_end(int signal_number)
 {
     remove_temporary_files();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
 
-static void prepare_temporary_files(void)
+static inline void prepare_temporary_files(void)
 {
     static const int ends[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM};
     struct sigaction action = {.sa_handler = remove_temporary_files_and_end};
@@ -194,7 +194,7 @@ static void prepare_temporary_files(void)
 
 /* Makes an empty file named `prefix` and six random characters, and opens it; -1 as open. Signals wait, so that
  * the handler sees either no file or its name. */
-static int temporary_open(enum temporary which, const char *prefix)
+static inline int temporary_open(enum temporary which, const char *prefix)
 {
     struct buffer path = {0};
     buffer_append(&path, prefix, strlen(prefix));
@@ -210,7 +210,7 @@ static int temporary_open(enum temporary which, const char *prefix)
 }
 
 /* Removes it, or forgets it after it was given another name. */
-static void temporary_end(enum temporary which, bool is_renamed)
+static inline void temporary_end(enum temporary which, bool is_renamed)
 {
     char *path = temporary_files[which];
     if (path == NULL) return;
@@ -220,7 +220,7 @@ static void temporary_end(enum temporary which, bool is_renamed)
 }
 
 /* mkstemp makes files for their owner alone; those that stay get the mode that any new file would. */
-static bool set_usual_mode(int file)
+static inline bool set_usual_mode(int file)
 {
     mode_t mask = umask(0);
     umask(mask);
@@ -228,7 +228,7 @@ static bool set_usual_mode(int file)
 }
 
 /* A new name is only certain to survive a power cut once its directory is on the disk. */
-static bool sync_directory_of(const char *path)
+static inline bool sync_directory_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     struct buffer directory = {0};

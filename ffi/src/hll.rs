@@ -280,7 +280,8 @@ unsafe fn insert(handle: *mut skl_hll, insert: impl FnMut(&mut HllMut<'_>) -> Re
 }
 
 /// Puts a batch of keys in, from number `*consumed` on, and sets it to the number of the first key that is not in:
-/// keys->n after SKL_OK, less after SKL_ERR_NEED_SPACE or SKL_ERR_NO_MEMORY. Start with 0.
+/// keys->n after SKL_OK, less after SKL_ERR_NEED_SPACE or SKL_ERR_NO_MEMORY. Start with 0; SKL_ERR_ARGUMENT for
+/// more than keys->n.
 ///
 /// # Safety
 /// `handle` is a sketch to write to, used by nobody else meanwhile; `keys` and its arrays are readable; `consumed`
@@ -317,7 +318,7 @@ pub unsafe extern "C" fn skl_hll_insert_hashes(
 unsafe fn insert_batch(handle: *mut skl_hll, keys: &dyn KeyBatch, consumed: *mut usize) -> Result<(), skl_status> {
     // SAFETY: the caller's contract.
     unsafe {
-        let mut at = *array(consumed, usize::from(!consumed.is_null()))?.first().ok_or(SKL_ERR_NULL)?;
+        let mut at = first(consumed, keys.len())?;
         let insert = |sketch: &mut HllMut<'_>| {
             at = sketch.insert_batch(keys, at)?;
             if at < keys.len() { Err(Error::NeedSpace) } else { Ok(()) }
@@ -326,6 +327,16 @@ unsafe fn insert_batch(handle: *mut skl_hll, keys: &dyn KeyBatch, consumed: *mut
         out(consumed)?.set(at);
         inserted
     }
+}
+
+/// The number of the key to start with.
+///
+/// # Safety
+/// If not NULL, `consumed` is readable.
+unsafe fn first(consumed: *const usize, len: usize) -> Result<usize, skl_status> {
+    // SAFETY: the caller's contract.
+    let first = *unsafe { array(consumed, usize::from(!consumed.is_null()))? }.first().ok_or(SKL_ERR_NULL)?;
+    if first > len { Err(SKL_ERR_ARGUMENT) } else { Ok(first) }
 }
 
 /// GROUP BY: hash `i` goes into the sketch `handles[groups[i]]`. Sketches are fetched ahead. Continues from
@@ -349,7 +360,7 @@ pub unsafe extern "C" fn skl_hll_insert_grouped(
     // SAFETY: the caller's contract.
     let insert_all = || unsafe {
         let (handles, groups, hashes) = (array(handles, num_handles)?, array(groups, n)?, array(hashes, n)?);
-        let start = *array(consumed, usize::from(!consumed.is_null()))?.first().ok_or(SKL_ERR_NULL)?;
+        let start = first(consumed, hashes.len())?;
         if groups.iter().any(|&group| group as usize >= handles.len()) {
             return Err(SKL_ERR_KEYS);
         }
@@ -476,8 +487,10 @@ pub unsafe extern "C" fn skl_hll_merge_many(
             if core::ptr::eq(*source, target) {
                 return Err(SKL_ERR_ARGUMENT);
             }
-            Handle::change(target, |target| {
-                target.check_mergeable(&Handle::sketch(*source).map_err(|_| Error::InvalidArgument)?)
+            let source = Handle::sketch(*source)?;
+            Handle::change(target, |target| match target.params().p() == source.params().p() {
+                true => target.check_mergeable(&source),
+                false => Err(Error::Incompatible),
             })?;
         }
         let Some(first) = sources.first() else { return Handle::change(target, |_| Ok(())) };
@@ -616,7 +629,7 @@ pub unsafe extern "C" fn skl_hll_set_simd_level(handle: *mut skl_hll, level: c_i
 pub struct skl_hll_info {
     /// Set by the caller to sizeof(skl_hll_info), so that the structure can grow.
     pub struct_size: usize,
-    /// Bytes of the image, with room to grow.
+    /// Bytes of memory that the sketch holds: the image and room to grow.
     pub image_bytes: u64,
     /// Seed of the hash, or the caller's tag.
     pub seed: u64,
@@ -636,7 +649,7 @@ pub struct skl_hll_info {
     pub simd_level: u32,
     /// 1 if the header in memory is sealed.
     pub is_sealed: u32,
-    /// Relative standard error of a dense sketch.
+    /// Relative standard error of the estimate in the present form.
     pub standard_error: f64,
 }
 
@@ -652,7 +665,7 @@ pub unsafe extern "C" fn skl_hll_get_info(handle: *const skl_hll, info: *mut skl
         let (params, state) = (skl_hll_params::of(sketch.params()), sketch.state());
         out.set(skl_hll_info {
             struct_size: size_of::<skl_hll_info>(),
-            image_bytes: sketch.as_bytes().len() as u64,
+            image_bytes: 64 * state.num_lines() as u64,
             seed: params.seed,
             p: params.p,
             form: params.form,
@@ -662,7 +675,7 @@ pub unsafe extern "C" fn skl_hll_get_info(handle: *const skl_hll, info: *mut skl
             min_register: sketch.min_register().unwrap_or(0),
             simd_level: state.level().into(),
             is_sealed: state.is_sealed().into(),
-            standard_error: params.standard_error,
+            standard_error: sketch.standard_error(),
         });
         Ok(())
     };

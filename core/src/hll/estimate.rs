@@ -153,6 +153,21 @@ impl EstimateBounds {
         let lower = (estimate / (1.0 + error)).max(seen).min(estimate);
         Self { estimate, lower, upper: estimate / (1.0 - error) }
     }
+
+    /// Bounds around so many tokens: certainly that many keys, and one more for each that shares an index with
+    /// another. Those are few, so that no normal distribution will do: Poisson with mean `tokens^2 / 2^27`.
+    pub(crate) fn of_tokens(estimate: f64, tokens: u32, confidence: f64) -> Self {
+        let seen = f64::from(tokens);
+        let mean = seen * seen / f64::from(1u32 << (super::rank::TOKEN_PRECISION + 1));
+        let (mut term, mut shared) = (libm::exp(-mean), 0.0);
+        let mut probability = term;
+        while probability < confidence && shared < seen {
+            shared += 1.0;
+            term *= mean / shared;
+            probability += term;
+        }
+        Self { estimate, lower: seen.min(estimate), upper: (seen + shared).max(estimate) }
+    }
 }
 
 #[cfg(test)]

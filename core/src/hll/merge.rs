@@ -169,18 +169,11 @@ pub fn overlap<A: Lines, B: Lines, S: LinesMut>(
     let (in_a, in_b, union) = (a.estimate(), b.estimate(), scratch.estimate());
     let intersection = (in_a + in_b - union).max(0.0).min(in_a.min(in_b));
     let variance = |sketch: f64, error: f64| (sketch * error) * (sketch * error);
-    let error = libm::sqrt(variance(in_a, a.error()) + variance(in_b, b.error()) + variance(union, scratch.error()));
+    let error = libm::sqrt(
+        variance(in_a, a.standard_error())
+            + variance(in_b, b.standard_error())
+            + variance(union, scratch.standard_error()),
+    );
     let jaccard = if union > 0.0 { (intersection / union).min(1.0) } else { 0.0 };
     Ok(OverlapEstimate { union, intersection, intersection_error: error, jaccard })
-}
-
-impl<S: Lines> Hll<S> {
-    /// Relative standard error of the estimate in the present form.
-    fn error(&self) -> f64 {
-        if self.state.has(DENSE) {
-            super::estimate::dense_error(self.state.precision())
-        } else {
-            super::estimate::SPARSE_ERROR
-        }
-    }
 }

@@ -460,21 +460,28 @@ impl<S: Lines> Hll<S> {
         }
     }
 
-    /// The estimate with bounds at so many standard deviations, 1 to 3 (68, 95 and 99.7 % of cases).
+    /// Relative standard error of the estimate in the present form.
+    pub fn standard_error(&self) -> f64 {
+        if self.state.has(DENSE) { estimate::dense_error(self.state.precision()) } else { estimate::SPARSE_ERROR }
+    }
+
+    /// The estimate with bounds at so many standard deviations, 1 to 3 (68, 95 and 99.7 % of cases). At precisions
+    /// below 10 the errors of a dense sketch have longer tails than that.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for another number.
     pub fn estimate_with_bounds(&self, sigmas: u32) -> Result<EstimateBounds, Error> {
-        if !(1..=3).contains(&sigmas) {
-            return Err(Error::InvalidArgument);
-        }
-        let (seen, error) = if self.state.has(DENSE) {
-            let taken = (1 << self.state.precision()) - self.weights().zeros;
-            (taken, estimate::dense_error(self.state.precision()))
-        } else {
-            (self.state.counts().total(), estimate::SPARSE_ERROR)
+        let confidence = match sigmas {
+            1 => 0.6827,
+            2 => 0.9545,
+            3 => 0.9973,
+            _ => return Err(Error::InvalidArgument),
         };
-        Ok(EstimateBounds::around(self.estimate(), f64::from(seen), error * f64::from(sigmas)))
+        if !self.state.has(DENSE) {
+            return Ok(EstimateBounds::of_tokens(self.estimate(), self.state.counts().total(), confidence));
+        }
+        let taken = (1 << self.state.precision()) - self.weights().zeros;
+        Ok(EstimateBounds::around(self.estimate(), f64::from(taken), self.standard_error() * f64::from(sigmas)))
     }
 
     /// Registers that are still 0, of a dense sketch.
