@@ -4,7 +4,7 @@ CARGO ?= cargo
 LIB = target/release/libsketchline.a
 SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
 
-.PHONY: help lib header demo test test-long clean
+.PHONY: help lib header demo test test-long bench peers perf callgrind neoverse clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -28,6 +28,24 @@ test: ## everything, as CI runs it; TEST='lint core' for some steps
 
 test-long: ## what the claims need and the ordinary suite has no time for
 	@.ci/steps long
+
+BENCHES = -p sketchline-benches --features peers,rocksdb,capi
+
+bench: ## criterion (BENCH_ARGS='bloom/absent/avx2')
+	$(CARGO) bench -p sketchline-benches -- $(BENCH_ARGS)
+
+peers: lib ## beside other sketches and the machine's limit (PEERS_ARGS='--quick')
+	$(CARGO) run --release $(BENCHES) --bin peers -- $(PEERS_ARGS)
+
+perf: lib ## under hardware counters (PERF_ARGS='--quick --op absent')
+	$(CARGO) run --release $(BENCHES) --bin perf -- $(PERF_ARGS)
+
+callgrind: ## instructions per key against the baseline
+	@.ci/need valgrind
+	@benches/callgrind.sh
+
+neoverse: ## cycles per key on Arm cores, by llvm-mca
+	@benches/neoverse.sh
 
 clean: ## what was built
 	rm -rf target build

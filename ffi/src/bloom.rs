@@ -6,7 +6,7 @@ use crate::memory::{allocate, array, array_mut, out, release, sized_out, skl_all
 use crate::simd::isa;
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
-use sketchline::{BloomMut, BloomParams, BloomRef, KeyHash};
+use sketchline::{Block, BloomMut, BloomParams, BloomRef, BloomState, KeyHash};
 
 /// The shape of a filter. Filled by a skl_bloom_params_ function; after that, seed, hash and capacity may be changed.
 #[repr(C)]
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn skl_bloom_insert(handle: *mut skl_bloom, key: *const c_
     // SAFETY: the caller's contract.
     unsafe {
         match array(key.cast::<u8>(), len) {
-            Ok(key) => Handle::change(handle, |filter| filter.insert(key)).into(),
+            Ok(key) => insert(handle, |seed| KeyHash::of(key, seed)),
             Err(status) => status,
         }
     }
@@ -279,7 +279,19 @@ pub unsafe extern "C" fn skl_bloom_insert(handle: *mut skl_bloom, key: *const c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_insert_u64(handle: *mut skl_bloom, key: u64) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe { Handle::change(handle, |filter| filter.insert_u64(key)) }.into()
+    unsafe { insert(handle, |seed| KeyHash::of_u64(key, seed)) }
+}
+
+/// # Safety
+/// If not NULL, `handle` is a filter to write to, used by nobody else meanwhile.
+#[inline(always)]
+unsafe fn insert(handle: *mut skl_bloom, hash: impl FnOnce(u64) -> KeyHash) -> skl_status {
+    let insert = |state: &mut BloomState, lines: &mut [Block]| {
+        state.insert_hash(lines, hash(state.key_seed()?));
+        Ok(())
+    };
+    // SAFETY: the caller's contract.
+    unsafe { Handle::change_state(handle, insert) }.into()
 }
 
 /// Puts a hash in: of skl_hash_bytes with the seed of the filter, or the caller's own.
@@ -288,12 +300,12 @@ pub unsafe extern "C" fn skl_bloom_insert_u64(handle: *mut skl_bloom, key: u64) 
 /// `handle` is a filter to write to, used by nobody else meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_insert_hash(handle: *mut skl_bloom, hash: u64) -> skl_status {
-    let insert = |filter: &mut BloomMut<'_>| {
-        filter.insert_hash(KeyHash::from_raw(hash));
+    let insert = |state: &mut BloomState, lines: &mut [Block]| {
+        state.insert_hash(lines, KeyHash::from_raw(hash));
         Ok(())
     };
     // SAFETY: the caller's contract.
-    unsafe { Handle::change(handle, insert) }.into()
+    unsafe { Handle::change_state(handle, insert) }.into()
 }
 
 /// Whether the key may have been inserted: 1 maybe, 0 certainly not, negative a skl_status.
@@ -303,8 +315,11 @@ pub unsafe extern "C" fn skl_bloom_insert_hash(handle: *mut skl_bloom, hash: u64
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains(handle: *const skl_bloom, key: *const c_void, len: usize) -> c_int {
     // SAFETY: the caller's contract.
-    let answer = || unsafe { Ok(Handle::sketch(handle)?.contains(array(key.cast(), len)?)?) };
-    answered(answer())
+    answered(unsafe {
+        Handle::look(handle, |state, lines| {
+            Ok(state.contains_hash(lines, KeyHash::of(array(key.cast(), len)?, state.key_seed()?)))
+        })
+    })
 }
 
 /// skl_bloom_contains of an integer key.
@@ -314,8 +329,9 @@ pub unsafe extern "C" fn skl_bloom_contains(handle: *const skl_bloom, key: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains_u64(handle: *const skl_bloom, key: u64) -> c_int {
     // SAFETY: the caller's contract.
-    let answer = || unsafe { Ok(Handle::sketch(handle)?.contains_u64(key)?) };
-    answered(answer())
+    answered(unsafe {
+        Handle::look(handle, |state, lines| Ok(state.contains_hash(lines, KeyHash::of_u64(key, state.key_seed()?))))
+    })
 }
 
 /// skl_bloom_contains of a hash.
@@ -325,7 +341,7 @@ pub unsafe extern "C" fn skl_bloom_contains_u64(handle: *const skl_bloom, key: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains_hash(handle: *const skl_bloom, hash: u64) -> c_int {
     // SAFETY: the caller's contract.
-    answered(unsafe { Handle::sketch(handle) }.map(|filter| filter.contains_hash(KeyHash::from_raw(hash))))
+    answered(unsafe { Handle::look(handle, |state, lines| Ok(state.contains_hash(lines, KeyHash::from_raw(hash)))) })
 }
 
 #[inline(always)]

@@ -6,6 +6,7 @@
 use crate::memory::{allocate_like, array, array_mut, asked_for_huge_pages, release};
 use crate::status::skl_status::{self, *};
 use core::ffi::c_void;
+use core::slice;
 use sketchline::{Block, Bloom, BloomState, Error, Hll, HllMut, HllState, Isa, Lines, OpenOptions};
 
 /// A Bloom filter: 64 bytes that the caller holds, on the stack or inside its own structures. The contents
@@ -308,6 +309,45 @@ impl Handle<skl_hll> {
                 }
                 release(held.lines.cast());
             }
+        }
+    }
+}
+
+impl Handle<skl_bloom> {
+    /// Gives the state and the lines of a handle to `look`: what a single look-up costs beyond the core is in here.
+    ///
+    /// # Safety
+    /// If not NULL, `handle` and its image are readable and nothing writes to them during the call.
+    #[inline(always)]
+    pub(crate) unsafe fn look<R>(
+        handle: *const skl_bloom,
+        look: impl FnOnce(&BloomState, &[Block]) -> Result<R, skl_status>,
+    ) -> Result<R, skl_status> {
+        // SAFETY: the caller's contract. Pointer and number of lines were checked when the handle was filled.
+        unsafe {
+            let held = Self::get(handle)?;
+            look(&held.state, slice::from_raw_parts(held.lines, held.state.num_lines()))
+        }
+    }
+
+    /// Gives the state and the lines of a handle to `change`, which stays as it is where that is refused.
+    ///
+    /// # Safety
+    /// If not NULL, `handle` and its image are writable and nothing else touches them during the call.
+    #[inline(always)]
+    pub(crate) unsafe fn change_state(
+        handle: *mut skl_bloom,
+        change: impl FnOnce(&mut BloomState, &mut [Block]) -> Result<(), Error>,
+    ) -> Result<(), skl_status> {
+        // SAFETY: the caller's contract. Pointer and number of lines were checked when the handle was filled, for
+        // writing if the handle may; it and the lines do not overlap, as the caller holds the one apart from the other.
+        unsafe {
+            if !Self::get(handle)?.may(Access::Write) {
+                return Err(SKL_ERR_READ_ONLY);
+            }
+            let held = &mut *handle.cast::<Self>();
+            let lines = slice::from_raw_parts_mut(held.lines, held.state.num_lines());
+            Ok(change(&mut held.state, lines)?)
         }
     }
 }

@@ -125,7 +125,7 @@ impl<S: LinesMut> Bloom<S> {
         }
         let probing = self.state.probing;
         probing.insert_batch(self.blocks_mut(), hashes);
-        self.count(hashes.len());
+        self.state.count(hashes.len());
     }
 
     /// Puts every key in.
@@ -148,7 +148,7 @@ impl<S: LinesMut> Bloom<S> {
             probing.insert_batch(blocks, valid);
             inserted += valid.len();
         });
-        self.count(inserted);
+        self.state.count(inserted);
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl<S: LinesMut> Bloom<S> {
         let probing = self.state.probing;
         if let Some(hashes) = keys.as_hashes() {
             probing.insert_batch_seen(self.blocks_mut(), hashes, seen);
-            self.count(hashes.len());
+            self.state.count(hashes.len());
             return Ok(());
         }
         let isa = self.state.isa();
@@ -179,7 +179,7 @@ impl<S: LinesMut> Bloom<S> {
             let seen = seen.get_mut(first / 64..).unwrap_or(&mut []);
             unpack(keys, first, hashes.len(), &words, seen);
         });
-        self.count(inserted);
+        self.state.count(inserted);
         Ok(())
     }
 }

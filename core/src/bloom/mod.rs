@@ -128,6 +128,52 @@ impl BloomState {
         HashScheme::from_parts(self.hash_id, self.seed_or_tag).unwrap_or(HashScheme::Caller { tag: self.seed_or_tag })
     }
 
+    /// The blocks among some lines.
+    #[inline(always)]
+    fn blocks<'a>(&self, lines: &'a [Block]) -> &'a [Block] {
+        lines.get(usize::from(self.has(HAS_HEADER))..).unwrap_or(&[])
+    }
+
+    /// The blocks among some lines, about to be changed: takes the seal off first.
+    #[inline(always)]
+    fn blocks_mut<'a>(&mut self, lines: &'a mut [Block]) -> &'a mut [Block] {
+        if self.has(SEALED) {
+            self.flags &= !SEALED;
+            if let Some(line) = lines.first_mut() {
+                *line = self.unsealed_header();
+            }
+        }
+        lines.get_mut(usize::from(self.has(HAS_HEADER))..).unwrap_or(&mut [])
+    }
+
+    /// [`Bloom::contains_hash`] without a [`Bloom`]: of these lines, [`BloomState::num_lines`] of them.
+    #[inline(always)]
+    pub fn contains_hash(&self, lines: &[Block], hash: KeyHash) -> bool {
+        self.probing.contains(self.blocks(lines), hash.raw())
+    }
+
+    /// [`Bloom::insert_hash`] without a [`Bloom`]: into these lines, [`BloomState::num_lines`] of them.
+    #[inline(always)]
+    pub fn insert_hash(&mut self, lines: &mut [Block], hash: KeyHash) {
+        let probing = self.probing;
+        probing.insert(self.blocks_mut(lines), hash.raw());
+        self.count(1);
+    }
+
+    #[inline(always)]
+    fn count(&mut self, inserted: usize) {
+        self.num_inserted = self.num_inserted.saturating_add(inserted as u64);
+    }
+
+    /// The seed with which keys are hashed.
+    ///
+    /// # Errors
+    /// [`Error::CallerHash`] where the caller hashes.
+    #[inline(always)]
+    pub fn key_seed(&self) -> Result<u64, Error> {
+        self.hashing().key_seed()
+    }
+
     /// Number of lines that belong to this state: header, if any, and blocks.
     #[inline(always)]
     pub fn num_lines(&self) -> usize {
@@ -319,7 +365,7 @@ impl<S: Lines> Bloom<S> {
     /// The blocks, without the header.
     #[inline(always)]
     pub fn blocks(&self) -> &[Block] {
-        self.lines.lines().get(usize::from(self.state.has(HAS_HEADER))..).unwrap_or(&[])
+        self.state.blocks(self.lines.lines())
     }
 
     /// Whether the key may have been inserted; `false` is certain.
@@ -328,7 +374,7 @@ impl<S: Lines> Bloom<S> {
     /// [`Error::CallerHash`] if the filter holds the caller's hashes.
     #[inline]
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.contains_hash(KeyHash::of(key, self.state.hashing().key_seed()?)))
+        Ok(self.contains_hash(KeyHash::of(key, self.state.key_seed()?)))
     }
 
     /// [`Bloom::contains`] of an integer key.
@@ -337,28 +383,20 @@ impl<S: Lines> Bloom<S> {
     /// [`Error::CallerHash`] if the filter holds the caller's hashes.
     #[inline]
     pub fn contains_u64(&self, key: u64) -> Result<bool, Error> {
-        Ok(self.contains_hash(KeyHash::of_u64(key, self.state.hashing().key_seed()?)))
+        Ok(self.contains_hash(KeyHash::of_u64(key, self.state.key_seed()?)))
     }
 
     /// [`Bloom::contains`] of a hash.
     #[inline(always)]
     pub fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.state.probing.contains(self.blocks(), hash.raw())
+        self.state.contains_hash(self.lines.lines(), hash)
     }
 }
 
 impl<S: LinesMut> Bloom<S> {
-    /// The blocks, about to be changed: takes the seal off first.
     #[inline(always)]
     fn blocks_mut(&mut self) -> &mut [Block] {
-        let lines = self.lines.lines_mut();
-        if self.state.has(SEALED) {
-            self.state.flags &= !SEALED;
-            if let Some(line) = lines.first_mut() {
-                *line = self.state.unsealed_header();
-            }
-        }
-        lines.get_mut(usize::from(self.state.has(HAS_HEADER))..).unwrap_or(&mut [])
+        self.state.blocks_mut(self.lines.lines_mut())
     }
 
     /// Puts a key in.
@@ -367,7 +405,7 @@ impl<S: LinesMut> Bloom<S> {
     /// [`Error::CallerHash`] if the filter holds the caller's hashes.
     #[inline]
     pub fn insert(&mut self, key: &[u8]) -> Result<(), Error> {
-        self.insert_hash(KeyHash::of(key, self.state.hashing().key_seed()?));
+        self.insert_hash(KeyHash::of(key, self.state.key_seed()?));
         Ok(())
     }
 
@@ -377,21 +415,14 @@ impl<S: LinesMut> Bloom<S> {
     /// [`Error::CallerHash`] if the filter holds the caller's hashes.
     #[inline]
     pub fn insert_u64(&mut self, key: u64) -> Result<(), Error> {
-        self.insert_hash(KeyHash::of_u64(key, self.state.hashing().key_seed()?));
+        self.insert_hash(KeyHash::of_u64(key, self.state.key_seed()?));
         Ok(())
     }
 
     /// [`Bloom::insert`] of a hash.
     #[inline(always)]
     pub fn insert_hash(&mut self, hash: KeyHash) {
-        let probing = self.state.probing;
-        probing.insert(self.blocks_mut(), hash.raw());
-        self.count(1);
-    }
-
-    #[inline(always)]
-    fn count(&mut self, inserted: usize) {
-        self.state.num_inserted = self.state.num_inserted.saturating_add(inserted as u64);
+        self.state.insert_hash(self.lines.lines_mut(), hash);
     }
 
     /// Adds all keys of another filter of the same shape: bitwise OR. The number of inserts becomes unknown.

@@ -74,13 +74,4 @@ impl<S: LinesMut> Hll<S> {
         let survivors = self.state.isa().survivors(hashes, mask, &mut kept);
         survivors.iter().for_each(|hash| self.insert_dense(*hash));
     }
-
-    /// Finds the least register anew when the number of keys may have doubled since: `sum` halves with it.
-    fn look_for_least(&mut self) {
-        let magnitude = (64 - self.state.sum.leading_zeros()) as u8;
-        if self.state.weights().zeros == 0 && magnitude < self.state.least_found_at {
-            self.state.least = self.min_register().unwrap_or(0) as u8;
-            self.state.least_found_at = magnitude;
-        }
-    }
 }

@@ -622,7 +622,10 @@ impl<S: LinesMut> Hll<S> {
     fn insert_dense(&mut self, hash: u64) {
         let p = self.state.precision();
         let (register, rank) = rank::split(hash, p);
-        self.raise(register, rank);
+        // No register is below `least`: in a sketch of many keys most go no further.
+        if rank > u32::from(self.state.least) {
+            self.raise(register, rank);
+        }
     }
 
     #[inline(always)]
@@ -643,6 +646,19 @@ impl<S: LinesMut> Hll<S> {
         }
         weights.raise(old, rank, p);
         self.state.set_weights(weights);
+        if !self.state.has(STALE) {
+            self.look_for_least();
+        }
+    }
+
+    /// Finds the least register anew when the number of keys may have doubled since: `sum` halves with it.
+    #[inline(always)]
+    fn look_for_least(&mut self) {
+        let magnitude = (64 - self.state.sum.leading_zeros()) as u8;
+        if self.state.weights().zeros == 0 && magnitude < self.state.least_found_at {
+            self.state.least = self.min_register().unwrap_or(0) as u8;
+            self.state.least_found_at = magnitude;
+        }
     }
 
     /// Counts the weights anew.
