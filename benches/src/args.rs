@@ -7,6 +7,8 @@ use std::path::PathBuf;
 /// What was asked for.
 #[derive(Clone, Debug)]
 pub struct Args {
+    /// Sketches, by name.
+    pub sketches: Vec<&'static str>,
     /// Sizes, smallest first.
     pub sizes: Vec<Size>,
     /// Operations, inserting last.
@@ -22,7 +24,7 @@ pub struct Args {
 }
 
 const OPTIONS: &str = "  \
-  --sketch bloom     which sketch; there is one
+  --sketch SKETCHES  bloom, hll, or both with a comma (all); sizes and operations are those of bloom
   --size SIZES       l2, l3, memory, or several with commas (all)
   --op OPS           absent, present, mixed, insert, or several with commas (all)
   --rounds N         rounds that count (41; with --quick 7)
@@ -52,16 +54,13 @@ impl Args {
     /// `None` if help was asked for.
     fn from(mut words: impl Iterator<Item = String>, with_files: bool) -> Result<Option<Self>, String> {
         let (mut quick, mut rounds, mut json, mut svg) = (false, None, None, None);
-        let (mut size_names, mut op_names) = (String::new(), String::new());
+        let (mut sketch_names, mut size_names, mut op_names) = (String::new(), String::new(), String::new());
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--quick" => quick = true,
-                "--sketch" => match value()?.as_str() {
-                    "bloom" => {}
-                    other => return Err(format!("no sketch {other}")),
-                },
+                "--sketch" => sketch_names = value()?,
                 "--size" => size_names = value()?,
                 "--op" => op_names = value()?,
                 "--rounds" => rounds = Some(value()?.parse::<usize>().map_err(|_| "--rounds needs a number")?.max(1)),
@@ -70,10 +69,11 @@ impl Args {
                 other => return Err(format!("no option {other}")),
             }
         }
+        let sketches = chosen(&sketch_names, ["bloom", "hll"], |name| name)?;
         let sizes = chosen(&size_names, sizes(quick), |size| size.name)?;
         let ops = chosen(&op_names, Op::ALL, Op::name)?;
         let rounds = rounds.unwrap_or(if quick { 7 } else { 41 });
-        Ok(Some(Self { sizes, ops, quick, rounds, json, svg }))
+        Ok(Some(Self { sketches, sizes, ops, quick, rounds, json, svg }))
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(args.ops, [Op::Mixed, Op::Insert]);
         assert!(args.quick && args.rounds == 7 && args.json.is_some() && args.svg.is_some());
         assert!(parse("--help").unwrap().is_none());
-        for wrong in ["--size l4", "--op look", "--sketch hll", "--rounds x", "--rounds", "--fast"] {
+        for wrong in ["--size l4", "--op look", "--sketch cms", "--rounds x", "--rounds", "--fast"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

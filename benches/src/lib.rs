@@ -16,6 +16,7 @@
 //! | `limit` | random line reads: what no filter can beat |
 //! | `measure`, `stats` | interleaved rounds, medians, FPR |
 //! | `report`, `promises`, `plots` | tables, JSON, targets, SVG |
+//! | `hll` | HyperLogLog beside its peers |
 //! | `counters` | `perf_event_open` |
 //!
 //! `docs/PERFORMANCE.md` tells how to run it and what the columns mean.
@@ -23,6 +24,8 @@
 pub mod args;
 pub mod contender;
 pub mod counters;
+#[cfg(feature = "peers")]
+pub mod hll;
 pub mod limit;
 pub mod machine;
 pub mod measure;

@@ -66,9 +66,9 @@ pub fn fpr_table(points: &[FprPoint]) -> String {
     text
 }
 
-/// An array of objects, one per row.
-pub fn json(rows: &[Row]) -> String {
-    let objects: Vec<_> = rows.iter().map(object).collect();
+/// An array of objects, one per row, and `more`.
+pub fn json(rows: &[Row], more: Vec<String>) -> String {
+    let objects: Vec<_> = rows.iter().map(object).chain(more).collect();
     format!("[\n{}\n]\n", objects.join(",\n"))
 }
 

@@ -6,10 +6,11 @@ use sketchline_benches::machine::{self, Size};
 use sketchline_benches::measure::{Plan, Row, fpr_curve, run};
 use sketchline_benches::promises::{self, BITS_PER_KEY, MORE_BITS_PER_KEY};
 use sketchline_benches::queries::Op;
-use sketchline_benches::{BATCH_KEYS, RUN_KEYS, plots, report};
+use sketchline_benches::{BATCH_KEYS, RUN_KEYS, hll, plots, report};
 use std::time::Instant;
 
-const ABOUT: &str = "Times Bloom filters on the same keys in interleaved rounds, beside random line reads.";
+const ABOUT: &str =
+    "Times sketches on the same keys in interleaved rounds, beside their peers; filters beside random line reads.";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse(ABOUT, true);
@@ -17,12 +18,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     print!("{}", machine::report(&args.sizes));
     println!("rounds     {} of {RUN_KEYS} keys, medians; {BATCH_KEYS} keys per batch call", args.rounds);
 
+    let hll =
+        if args.sketches.contains(&"hll") { hll::run(args.rounds, |what| eprintln!("{what}")) } else { Vec::new() };
+    if !hll.is_empty() {
+        print!("{}", hll::tables(&hll));
+    }
+    let rows = if args.sketches.contains(&"bloom") { bloom(&args)? } else { Vec::new() };
+    if let Some(file) = &args.json {
+        std::fs::write(file, report::json(&rows, hll::json(&hll)))?;
+    }
+    println!("\n{} s", start.elapsed().as_secs());
+    Ok(())
+}
+
+/// Prints the tables of the filter, and draws them.
+fn bloom(args: &Args) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     let mut rows = Vec::new();
     for &size in &args.sizes {
-        rows.extend(measured(&args, size, BITS_PER_KEY, args.ops.clone(), |_| true));
+        rows.extend(measured(args, size, BITS_PER_KEY, args.ops.clone(), |_| true));
         let skipped = args.quick && size.name == "memory";
         if args.ops.contains(&Op::Mixed) && !skipped {
-            rows.extend(measured(&args, size, MORE_BITS_PER_KEY, vec![Op::Mixed], |_| true));
+            rows.extend(measured(args, size, MORE_BITS_PER_KEY, vec![Op::Mixed], |_| true));
         }
     }
     print!("{}", report::tables(&rows));
@@ -30,17 +46,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fprs = fpr_curve(args.quick);
     print!("{}{}", report::fpr_table(&fprs), promises::table(&rows, &fprs));
     if let Some(dir) = &args.svg {
-        let curve = curve(&args, &rows);
+        let curve = curve(args, &rows);
         std::fs::create_dir_all(dir)?;
         plots::time_against_size(&dir.join("bloom-time.svg"), &curve)?;
         plots::fpr_against_bits(&dir.join("bloom-fpr.svg"), &fprs)?;
         rows.extend(curve.into_iter().filter(|row| row.size.name == "curve"));
     }
-    if let Some(file) = &args.json {
-        std::fs::write(file, report::json(&rows))?;
-    }
-    println!("\n{} s", start.elapsed().as_secs());
-    Ok(())
+    Ok(rows)
 }
 
 fn measured(args: &Args, size: Size, bits_per_key: f64, ops: Vec<Op>, wanted: fn(&str) -> bool) -> Vec<Row> {

@@ -201,7 +201,8 @@ impl RegisterOps for Vbmi {
         unsafe { _mm512_max_epu8(a, b) }
     }
 
-    /// Pairs, then quadruples, by multiply and add; `vpermb` moves the three bytes of each together.
+    /// Pairs, then quadruples, by multiply and add; `vpermb` moves the three bytes of each together. Two stores, of 32
+    /// and 16 bytes, so that a store never overlaps the load of the next group; a masked one is as fast on Zen 5.
     #[inline(always)]
     unsafe fn store(group: &mut Group, registers: __m512i) {
         const BYTES: [u8; 64] = {
@@ -213,14 +214,16 @@ impl RegisterOps for Vbmi {
             }
             bytes
         };
-        // SAFETY: VBMI and BW by contract; a masked store of the 48 bytes of a group touches no others.
+        // SAFETY: VBMI and BW by contract; stores of 32 and 16 bytes are the 48 of a group.
         unsafe {
             let clean = _mm512_and_si512(registers, _mm512_set1_epi8(0xfc_u8 as i8));
             let pairs = _mm512_maddubs_epi16(clean, _mm512_set1_epi16(64 << 8 | 1));
             let quadruples = _mm512_madd_epi16(pairs, _mm512_set1_epi32(4096 << 16 | 1));
             let values = _mm512_srli_epi32::<2>(quadruples);
             let packed = _mm512_permutexvar_epi8(_mm512_loadu_si512(BYTES.as_ptr().cast()), values);
-            _mm512_mask_storeu_epi8(group.as_mut_ptr().cast(), GROUP_MASK, packed);
+            let at = group.as_mut_ptr();
+            _mm256_storeu_si256(at.cast(), _mm512_castsi512_si256(packed));
+            _mm_storeu_si128(at.add(32).cast(), _mm512_extracti32x4_epi32::<2>(packed));
         }
     }
 }

@@ -1,0 +1,487 @@
+//! HyperLogLog beside its peers: 2^14 registers, the same keys for all, interleaved rounds, medians.
+//!
+//! | operation | of |
+//! |---|---|
+//! | add | keys that are new to a sketch of 10 million: most change nothing |
+//! | merge | a sketch of 100,000 keys into one, both in the L1 cache |
+//! | merge all | 48 such sketches into one, a sketch at a time, per sketch; in the L2 cache |
+//! | merge 8 | the same eight at a time, where there is a call for it |
+//! | estimate | a sketch of 10 million that was not merged |
+//!
+//! Each peer in its faster mode. `keys` are integers that the sketch hashes itself, `hashes` are given; `datasketches`
+//! takes no hashes but prepared coupons, which already hold register and rank.
+
+use crate::SEED;
+use crate::stats::median;
+use cardinality_estimator::CardinalityEstimator;
+use datasketches::hll::{Coupon, HllSketch, HllType, HllUnion};
+use hyperloglogplus::{HyperLogLog as _, HyperLogLogPlus};
+use sketchline::{HashScheme, Hashes, Hll, HllForm, HllParams, HllRef, HyperLogLog, Isa, KeyHash, U64Keys};
+use std::fmt::Write;
+use std::hash::RandomState;
+use std::hint::black_box;
+use std::time::Instant;
+
+const P: u32 = 14;
+const SATURATED: u64 = 10_000_000;
+const MERGED_KEYS: u64 = 100_000;
+const MERGED: usize = 48;
+const RUN: usize = 1 << 14;
+/// Trials of the RMSE column, at `MERGED_KEYS` keys; its own standard error is `1 / sqrt(2 * TRIALS)`, 5 %.
+const TRIALS: u64 = 200;
+
+/// One measured figure.
+#[derive(Clone, Debug)]
+pub struct Row {
+    contender: &'static str,
+    level: &'static str,
+    op: &'static str,
+    mode: &'static str,
+    /// Nanoseconds per key, per merged sketch or per estimate.
+    ns: f64,
+    rmse: Option<f64>,
+}
+
+/// A sketch under test.
+trait Peer {
+    fn names(&self) -> (&'static str, &'static str);
+    /// Ways to add, by name.
+    fn adds(&self) -> &'static [&'static str];
+    /// Keys in the forms that the ways need, made before the clock starts.
+    fn add(&mut self, way: usize, keys: &Keys);
+    fn estimate(&self) -> f64;
+    /// Ways to merge, by name: the first sketch `MERGED` times, or each of `MERGED`.
+    fn merges(&self) -> &'static [&'static str];
+    fn merge(&mut self, way: usize);
+    /// The estimate of a new sketch of these keys.
+    fn trial(&self, keys: &Keys) -> f64;
+}
+
+/// The same keys in every form.
+#[derive(Default)]
+struct Keys {
+    numbers: Vec<u64>,
+    hashes: Vec<u64>,
+    coupons: Vec<Coupon>,
+}
+
+impl Keys {
+    fn new(first: u64, len: usize) -> Self {
+        // Numbers that are not in a row, so that no weak hash has it easy.
+        let numbers: Vec<u64> =
+            (first..first + len as u64).map(|i| KeyHash::mixed(i.wrapping_mul(SEED | 1)).raw()).collect();
+        let hashes = numbers.iter().map(|&number| KeyHash::of_u64(number, SEED).raw()).collect();
+        let coupons = numbers.iter().map(|number| Coupon::from_value(*number)).collect();
+        Self { numbers, hashes, coupons }
+    }
+}
+
+struct Ours {
+    isa: Isa,
+    saturated: HyperLogLog,
+    target: HyperLogLog,
+    sources: Vec<HyperLogLog>,
+}
+
+impl Ours {
+    fn empty(isa: Isa) -> HyperLogLog {
+        let params = HllParams::new(P).map(|params| params.with_form(HllForm::Dense));
+        let params = params.map(|params| params.with_hashing(HashScheme::Xxh3 { seed: SEED }));
+        params.and_then(HyperLogLog::new).expect("memory for a sketch").with_isa(isa)
+    }
+
+    fn of(isa: Isa, keys: &Keys) -> HyperLogLog {
+        let mut sketch = Self::empty(isa);
+        sketch.insert_batch(&Hashes(&keys.hashes), 0).expect("a dense sketch takes all");
+        sketch
+    }
+}
+
+impl Peer for Ours {
+    fn names(&self) -> (&'static str, &'static str) {
+        ("sketchline", self.isa.name())
+    }
+
+    fn adds(&self) -> &'static [&'static str] {
+        &["hashes, batch", "hashes, single", "keys, batch", "keys, single"]
+    }
+
+    fn add(&mut self, way: usize, keys: &Keys) {
+        let done = match way {
+            0 => self.saturated.insert_batch(&Hashes(&keys.hashes), 0).map(drop),
+            1 => keys.hashes.iter().try_for_each(|&hash| self.saturated.insert_hash(KeyHash::from_raw(hash))),
+            2 => self.saturated.insert_batch(&U64Keys(&keys.numbers), 0).map(drop),
+            _ => keys.numbers.iter().try_for_each(|&number| self.saturated.insert_u64(number)),
+        };
+        done.expect("a dense sketch takes all");
+    }
+
+    fn estimate(&self) -> f64 {
+        self.saturated.estimate()
+    }
+
+    fn merges(&self) -> &'static [&'static str] {
+        &["merge", "merge all", "merge 8"]
+    }
+
+    fn merge(&mut self, way: usize) {
+        let merged = match way {
+            0 => (0..MERGED).try_for_each(|_| self.target.merge(&self.sources[0])),
+            1 => self.sources.iter().try_for_each(|source| self.target.merge(source)),
+            _ => {
+                let views: Vec<HllRef<'_>> = self.sources.iter().map(Hll::view).collect();
+                self.target.merge_many(&views)
+            }
+        };
+        merged.expect("like sketches");
+    }
+
+    fn trial(&self, keys: &Keys) -> f64 {
+        Self::of(self.isa, keys).estimate()
+    }
+}
+
+/// A peer that has one way to add and one to merge.
+struct Other<T> {
+    names: (&'static str, &'static str),
+    adds: &'static [&'static str],
+    empty: fn() -> T,
+    add: fn(&mut T, usize, &Keys),
+    merge: fn(&mut T, &T),
+    estimate: fn(&T) -> f64,
+    saturated: T,
+    target: T,
+    sources: Vec<T>,
+}
+
+impl<T> Peer for Other<T> {
+    fn names(&self) -> (&'static str, &'static str) {
+        self.names
+    }
+
+    fn adds(&self) -> &'static [&'static str] {
+        self.adds
+    }
+
+    fn add(&mut self, way: usize, keys: &Keys) {
+        (self.add)(&mut self.saturated, way, keys);
+    }
+
+    fn estimate(&self) -> f64 {
+        (self.estimate)(&self.saturated)
+    }
+
+    fn merges(&self) -> &'static [&'static str] {
+        &["merge", "merge all"]
+    }
+
+    fn merge(&mut self, way: usize) {
+        for i in 0..MERGED {
+            (self.merge)(&mut self.target, &self.sources[if way == 0 { 0 } else { i }]);
+        }
+    }
+
+    fn trial(&self, keys: &Keys) -> f64 {
+        let mut sketch = (self.empty)();
+        (self.add)(&mut sketch, 0, keys);
+        (self.estimate)(&sketch)
+    }
+}
+
+/// A union is what merges in `datasketches`; a sketch is what counts.
+struct DataSketch {
+    sketch: HllSketch,
+    union: HllUnion,
+}
+
+fn data_sketch(form: HllType) -> DataSketch {
+    let sketch = HllSketch::new(P as u8, form).expect("a legal size");
+    DataSketch { sketch, union: HllUnion::new(P as u8).expect("a legal size") }
+}
+
+fn add_to_data_sketch(peer: &mut DataSketch, way: usize, keys: &Keys) {
+    if way == 0 {
+        keys.coupons.iter().for_each(|&coupon| peer.sketch.update_with_coupon(coupon));
+    } else {
+        keys.numbers.iter().for_each(|&number| peer.sketch.update(number));
+    }
+}
+
+type Plus = HyperLogLogPlus<u64, RandomState>;
+type Estimator = CardinalityEstimator<u64, cardinality_estimator_hasher::Hasher, 14, 6>;
+
+/// The default hasher of `cardinality-estimator` stays unused: it is given hashes.
+mod cardinality_estimator_hasher {
+    pub(super) type Hasher = std::hash::DefaultHasher;
+}
+
+fn peers() -> Vec<Box<dyn Peer>> {
+    let sources: Vec<Keys> = (0..MERGED as u64).map(|i| Keys::new((i + 1) << 40, MERGED_KEYS as usize)).collect();
+    let mut peers: Vec<Box<dyn Peer>> = Vec::new();
+    for isa in Isa::available() {
+        let sources = sources.iter().map(|keys| Ours::of(isa, keys)).collect();
+        peers.push(Box::new(Ours { isa, saturated: Ours::empty(isa), target: Ours::empty(isa), sources }));
+    }
+    fn boxed<T: 'static>(mut other: Other<T>, sources: &[Keys]) -> Box<dyn Peer> {
+        other.sources = sources
+            .iter()
+            .map(|keys| {
+                let mut sketch = (other.empty)();
+                (other.add)(&mut sketch, 0, keys);
+                sketch
+            })
+            .collect();
+        Box::new(other)
+    }
+    for (name, empty) in
+        [("HLL_6", (|| data_sketch(HllType::Hll6)) as fn() -> DataSketch), ("HLL_8", || data_sketch(HllType::Hll8))]
+    {
+        let other = Other {
+            names: ("datasketches", name),
+            adds: &["coupons, single", "keys, single"],
+            empty,
+            add: add_to_data_sketch,
+            merge: |target, source| target.union.update(&source.sketch),
+            estimate: |peer| peer.sketch.estimate(),
+            saturated: empty(),
+            target: empty(),
+            sources: Vec::new(),
+        };
+        peers.push(boxed(other, &sources));
+    }
+    let simple: Other<simple_hll::HyperLogLog<14>> = Other {
+        names: ("simple_hll", "8 bits"),
+        adds: &["hashes, single"],
+        empty: simple_hll::HyperLogLog::new,
+        add: |sketch, _, keys| keys.hashes.iter().for_each(|&hash| sketch.add_hash(hash)),
+        merge: |target, source| target.merge(source),
+        estimate: |sketch| sketch.count() as f64,
+        saturated: simple_hll::HyperLogLog::new(),
+        target: simple_hll::HyperLogLog::new(),
+        sources: Vec::new(),
+    };
+    peers.push(boxed(simple, &sources));
+    let plus = || Plus::new(P as u8, RandomState::new()).expect("a legal size");
+    // Every sketch of this crate has a hasher of its own, so that only copies of one can be merged.
+    let other: Other<Plus> = Other {
+        names: ("hyperloglogplus", "default"),
+        adds: &["keys, single"],
+        empty: plus,
+        add: |sketch, _, keys| keys.numbers.iter().for_each(|number| sketch.insert_any(number)),
+        merge: |target, source| drop(target.merge(source)),
+        estimate: |sketch| sketch.clone().count(),
+        saturated: plus(),
+        target: plus(),
+        sources: Vec::new(),
+    };
+    peers.push(boxed(other, &sources));
+    let estimator: Other<Estimator> = Other {
+        names: ("cardinality-estimator", "default"),
+        adds: &["hashes, single"],
+        empty: Estimator::new,
+        add: |sketch, _, keys| keys.hashes.iter().for_each(|&hash| sketch.insert_hash(hash)),
+        merge: |target, source| target.merge(source),
+        estimate: |sketch| sketch.estimate() as f64,
+        saturated: Estimator::new(),
+        target: Estimator::new(),
+        sources: Vec::new(),
+    };
+    peers.push(boxed(estimator, &sources));
+    peers
+}
+
+/// Bytes in and out of the L1 cache for a merge, and nothing else: two reads and a write of 12 KiB.
+fn copy_bound() -> f64 {
+    let (a, b, mut c) = (vec![1u8; 12_288], vec![2u8; 12_288], vec![0u8; 12_288]);
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    fn wide(a: &[u8], b: &[u8], c: &mut [u8]) {
+        narrow(a, b, c);
+    }
+    #[inline(always)]
+    fn narrow(a: &[u8], b: &[u8], c: &mut [u8]) {
+        for ((a, b), c) in a.iter().zip(b).zip(c) {
+            *c = a | b;
+        }
+    }
+    const TIMES: u32 = 64;
+    let clock = Instant::now();
+    for _ in 0..TIMES {
+        let (a, b) = (black_box(&a), black_box(&b));
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has AVX-512F.
+            unsafe { wide(a, b, &mut c) };
+        } else {
+            narrow(a, b, &mut c);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        narrow(a, b, &mut c);
+        black_box(&mut c);
+    }
+    clock.elapsed().as_nanos() as f64 / f64::from(TIMES)
+}
+
+/// Times of one call of one peer.
+struct Times {
+    row: Row,
+    samples: Vec<f64>,
+}
+
+/// Measures everything in so many rounds.
+pub fn run(rounds: usize, mut say: impl FnMut(&str)) -> Vec<Row> {
+    say("hll: filling");
+    let mut peers = peers();
+    let mut next = 0;
+    while next < SATURATED {
+        let keys = Keys::new(next, RUN);
+        peers.iter_mut().for_each(|peer| peer.add(0, &keys));
+        next += RUN as u64;
+    }
+    say("hll: errors");
+    let rmse = errors(&peers);
+    say("hll: rounds");
+    let warm = Keys::new(0, RUN);
+    let mut times: Vec<Times> = Vec::new();
+    for round in 0..=rounds {
+        let mut record = |row: Row, ns: f64| {
+            let same = |times: &&mut Times| {
+                let other = &times.row;
+                (other.contender, other.level, other.op, other.mode) == (row.contender, row.level, row.op, row.mode)
+            };
+            match times.iter_mut().find(same) {
+                Some(times) if round > 0 => times.samples.push(ns),
+                Some(_) => {}
+                None => times.push(Times { row, samples: Vec::new() }),
+            }
+        };
+        for (peer, &rmse) in peers.iter_mut().zip(&rmse) {
+            let (contender, level) = peer.names();
+            let row = |op, mode| Row { contender, level, op, mode, ns: 0.0, rmse: Some(rmse) };
+            for (way, mode) in peer.adds().iter().enumerate() {
+                let keys = Keys::new(next, RUN);
+                next += RUN as u64;
+                peer.add(way, &warm);
+                record(row("add", mode), timed(RUN, || peer.add(way, &keys)));
+            }
+            for (way, op) in peer.merges().iter().enumerate() {
+                // The peers before have had the caches.
+                peer.merge(way);
+                record(row(op, ""), timed(MERGED, || peer.merge(way)));
+            }
+            let estimate = || {
+                for _ in 0..100 {
+                    black_box(black_box(&peer).estimate());
+                }
+            };
+            record(row("estimate", ""), timed(100, estimate));
+        }
+        let bound = Row { contender: BOUND, level: "", op: "merge", mode: "", ns: 0.0, rmse: None };
+        record(bound, copy_bound());
+    }
+    times.into_iter().map(|mut times| Row { ns: median(&mut times.samples), ..times.row }).collect()
+}
+
+const BOUND: &str = "L1 reads and writes";
+
+fn timed(n: usize, work: impl FnOnce()) -> f64 {
+    let clock = Instant::now();
+    work();
+    clock.elapsed().as_nanos() as f64 / n as f64
+}
+
+/// Relative RMSE of each peer at `MERGED_KEYS` keys.
+fn errors(peers: &[Box<dyn Peer>]) -> Vec<f64> {
+    let mut squares = vec![0.0; peers.len()];
+    for trial in 0..TRIALS {
+        let keys = Keys::new((1 << 60) + (trial << 32), MERGED_KEYS as usize);
+        for (peer, squares) in peers.iter().zip(&mut squares) {
+            *squares += (peer.trial(&keys) / MERGED_KEYS as f64 - 1.0).powi(2);
+        }
+    }
+    squares.into_iter().map(|squares: f64| (squares / TRIALS as f64).sqrt()).collect()
+}
+
+/// A table per operation, and what the project promises.
+pub fn tables(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for op in ["add", "merge", "merge all", "merge 8", "estimate"] {
+        let per = if op == "add" {
+            "key"
+        } else if op == "estimate" {
+            "call"
+        } else {
+            "sketch"
+        };
+        let _ =
+            writeln!(text, "\nHyperLogLog, p = {P}: {op}, ns per {per}; RMSE of {TRIALS} trials at {MERGED_KEYS} keys");
+        let mut rows: Vec<_> = rows.iter().filter(|row| row.op == op).collect();
+        rows.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        for row in rows {
+            let rmse = row.rmse.map_or("-".into(), |rmse| format!("{:.3} %", 100.0 * rmse));
+            let _ =
+                writeln!(text, "{:<22} {:<11} {:<16} {:>10.2} {rmse:>10}", row.contender, row.level, row.mode, row.ns);
+        }
+    }
+    text + &promises(rows)
+}
+
+fn promises(rows: &[Row]) -> String {
+    let find = |contender: &str, level: &str, op: &str, mode: &str| {
+        let is_it = |row: &&Row| (row.contender, row.op) == (contender, op) && (level.is_empty() || row.level == level);
+        rows.iter().filter(is_it).find(|row| mode.is_empty() || row.mode == mode).map(|row| row.ns)
+    };
+    let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
+    let best = Isa::detect().name();
+    let ours = |op, mode| find("sketchline", best, op, mode);
+    let data = |op, mode| find("datasketches", "HLL_6", op, mode);
+    let list = [
+        (
+            "single add of a hash, times as fast as datasketches with coupons",
+            2.0,
+            ratio(data("add", "coupons, single"), find("sketchline", "portable", "add", "hashes, single")),
+        ),
+        (
+            "single add of a key, times as fast as datasketches",
+            2.0,
+            ratio(data("add", "keys, single"), find("sketchline", "portable", "add", "keys, single")),
+        ),
+        (
+            "batch add of hashes, times as fast as simple_hll",
+            1.2,
+            ratio(find("simple_hll", "", "add", ""), ours("add", "hashes, batch")),
+        ),
+        (
+            "merge with AVX2, times as fast as datasketches",
+            15.0,
+            ratio(data("merge", ""), find("sketchline", "avx2", "merge", "")),
+        ),
+        ("merge, share of the L1 bound", 0.24, ratio(find(BOUND, "", "merge", ""), ours("merge", ""))),
+        ("eight at a time, times as fast as one by one", 1.8, ratio(ours("merge all", ""), ours("merge 8", ""))),
+        ("estimate, share of 20 ns that is left", 1.0, ours("estimate", "").map(|ns| 20.0 / ns)),
+    ];
+    let mut text = String::from("\nWhat the project promises of HyperLogLog\n");
+    for (what, least, figure) in list {
+        let verdict = figure.map_or("not run", |figure| if figure >= least { "met" } else { "MISSED" });
+        let figure = figure.map_or("-".into(), |figure| format!("{figure:.2}"));
+        let _ = writeln!(text, "{what:<75} >= {least:<5} {figure:>6}  {verdict}");
+    }
+    text
+}
+
+/// The rows as JSON objects, in the fields of the filter's, with the error beside.
+pub fn json(rows: &[Row]) -> Vec<String> {
+    let object = |row: &Row| {
+        let rmse = row.rmse.map_or("null".into(), |rmse| format!("{rmse:.6}"));
+        format!(
+            r#"{{"sketch":"hll","contender":"{}","level":"{}","op":"{}","mode":"{}","size":"p{P}","bytes":{},"bits_per_key":null,"ns":{:.4},"fpr":null,"limit_ns":null,"rmse":{rmse}}}"#,
+            row.contender,
+            row.level,
+            row.op,
+            row.mode,
+            (1 << P) / 4 * 3,
+            row.ns,
+        )
+    };
+    rows.iter().map(object).collect()
+}
