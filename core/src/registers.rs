@@ -75,7 +75,9 @@ mod tests {
                 for background in [0, 1, 62] {
                     for rank in 0..64u8 {
                         let mut body = vec![0; body_bytes(registers)];
-                        (0..registers).for_each(|j| drop(raise(&mut body, j, background)));
+                        for j in 0..registers {
+                            raise(&mut body, j, background);
+                        }
                         assert_eq!(raise(&mut body, i, rank), background);
                         for j in 0..registers {
                             let expected = if j == i { rank.max(background) } else { background };

@@ -443,8 +443,8 @@ pub unsafe extern "C" fn skl_bloom_image(
 /// `handle` is a filter; nobody else uses the handle meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_set_simd_level(handle: *mut skl_bloom, level: c_int) -> skl_status {
-    // SAFETY: the caller's contract.
     match isa(level) {
+        // SAFETY: the caller's contract.
         Ok(isa) => unsafe { Handle::set_isa(handle, isa) }.into(),
         Err(status) => status,
     }

@@ -616,8 +616,8 @@ pub unsafe extern "C" fn skl_hll_image(
 /// `handle` is a sketch; nobody else uses the handle meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_set_simd_level(handle: *mut skl_hll, level: c_int) -> skl_status {
-    // SAFETY: the caller's contract.
     match isa(level) {
+        // SAFETY: the caller's contract.
         Ok(isa) => unsafe { Handle::set_isa(handle, isa) }.into(),
         Err(status) => status,
     }

@@ -78,7 +78,7 @@ pub(crate) static PATTERNS: [Pattern; 17] = {
             patterns[probes].0[word] = if probes <= 8 {
                 spread(LANE_MASKS[probes - 1][word]) * PRIMARY_BIT
             } else {
-                PRIMARY | spread(LANE_MASKS[probes - 9][word]) * SECONDARY_BIT
+                PRIMARY | (spread(LANE_MASKS[probes - 9][word]) * SECONDARY_BIT)
             };
             word += 1;
         }
@@ -147,8 +147,8 @@ mod tests {
     /// A copied table must notice one wrong digit: the right number of lanes, and turned words that use every lane.
     #[test]
     fn patterns_have_their_number_of_probes() {
-        for probes in 1..=16usize {
-            for word in PATTERNS[probes].0 {
+        for (probes, pattern) in PATTERNS.iter().enumerate().skip(1) {
+            for word in pattern.0 {
                 assert_eq!(word.count_ones() as usize, probes);
                 assert_eq!(word & !(PRIMARY | SECONDARY), 0);
                 assert_eq!((word & SECONDARY).count_ones() as usize, probes.saturating_sub(8));

@@ -41,7 +41,7 @@ impl<S: LinesMut> Hll<S> {
             let mut buffer = [0; BUFFER];
             let hashes = buffer.get_mut(..len).unwrap_or(&mut []);
             keys.hash_range(at, seed, isa, hashes);
-            if self.state.has(DENSE) && at % 64 == 0 {
+            if self.state.has(DENSE) && at.is_multiple_of(64) {
                 let mut packed = [0; BUFFER];
                 self.insert_dense_batch(only_valid(keys, at, hashes, &mut packed));
                 at += len;

@@ -344,7 +344,7 @@ impl<'a> HllMut<'a> {
             }
             HllForm::Dense => len == params.image_bytes(),
         };
-        if !fits || memory.len() % BLOCK_BYTES != 0 {
+        if !fits || !memory.len().is_multiple_of(BLOCK_BYTES) {
             return Err(Error::WrongLength);
         }
         memory.fill(0);
@@ -360,7 +360,7 @@ impl<'a> HllMut<'a> {
         let image = memory.get(..image_bytes).ok_or(Error::WrongLength)?;
         let mut state = HllState::open(block::as_blocks(image)?, options)?;
         let rest = memory.get(image_bytes..).unwrap_or(&[]);
-        let room = rest.len() % BLOCK_BYTES == 0 && rest.iter().all(|&byte| byte == 0);
+        let room = rest.len().is_multiple_of(BLOCK_BYTES) && rest.iter().all(|&byte| byte == 0);
         if !rest.is_empty() && (!room || state.has(DENSE)) {
             return Err(Error::WrongLength);
         }
@@ -519,7 +519,7 @@ impl<S: Lines> Hll<S> {
     pub fn move_to<'b>(&self, memory: &'b mut [u8]) -> Result<HllMut<'b>, Error> {
         let (len, dense) = (memory.len(), self.params().dense_image_bytes());
         let least = (1 + self.payload_lines()) * BLOCK_BYTES;
-        let sparse = !self.state.has(DENSE) && len >= least && len % BLOCK_BYTES == 0 && (len as u64) < dense;
+        let sparse = !self.state.has(DENSE) && len >= least && len.is_multiple_of(BLOCK_BYTES) && (len as u64) < dense;
         if len as u64 != dense && !sparse {
             return Err(Error::WrongLength);
         }

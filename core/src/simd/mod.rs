@@ -162,8 +162,10 @@ impl Eq for Isa {}
 const UNSET: u8 = u8::MAX;
 static DEFAULT: AtomicU8 = AtomicU8::new(UNSET);
 
+type Detected = fn() -> bool;
+
 /// Every set that was compiled in, slowest first, with its detection.
-static ALL: &[(&Kernels, fn() -> bool)] = &[
+static ALL: &[(&Kernels, Detected)] = &[
     (&portable::KERNELS, || true),
     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
     (&neon::KERNELS, || true),

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# Sourced: the tests that run in several places.
+
+# build_tests FOLDER COMPILER FLAG...: each of c-examples/tests to FOLDER; the flags name the library.
+build_tests() {
+    local folder=$1 compiler=$2 source
+    shift 2
+    mkdir -p "$folder"
+    for source in c-examples/tests/*.c; do
+        "$compiler" -std=c99 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror -O1 -g -Iinclude "$source" "$@" \
+            -pthread -o "$folder/$(basename "$source" .c)"
+    done
+}
+
+# run_tests FOLDER [RUNNER...]: all of them. REQUIRE_ISA names the fastest level that there must be.
+run_tests() {
+    local folder=$1 source test
+    shift
+    for source in c-examples/tests/*.c; do
+        test=$folder/$(basename "$source" .c)
+        timeout 300 "$@" "$test" || {
+            echo "failed with status $?: $* $test" >&2 # 139: an access outside; in batch, right beside an array
+            return 1
+        }
+    done
+}
+
+# emulated_core_tests FLAG...: the core's tests but for accuracy, which looks at millions of keys. What that
+# counts follows from the bits, and the others compare every bit with the definition.
+emulated_core_tests() {
+    local source tests=(--lib)
+    for source in core/tests/*.rs; do
+        case $source in *accuracy.rs) ;; *) tests+=(--test "$(basename "$source" .rs)") ;; esac
+    done
+    cargo test "$@" -p sketchline "${tests[@]}"
+}
