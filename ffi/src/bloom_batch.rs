@@ -134,14 +134,11 @@ pub unsafe extern "C" fn skl_bloom_select_batch(
             count.set(filter.select_batch(keys, array_mut(selected, n)?)?);
             return Ok(());
         }
-        if !core::ptr::eq(candidates, selected) {
-            let candidates = array(candidates, n)?;
-            if candidates.iter().any(|&i| i as usize >= keys.len()) {
-                return Err(SKL_ERR_KEYS);
-            }
-            array_mut(selected, n)?.copy_from_slice(candidates);
-        }
-        count.set(filter.select_in_place(keys, array_mut(selected, n)?)?);
+        count.set(if core::ptr::eq(candidates, selected) {
+            filter.select_in_place(keys, array_mut(selected, n)?)?
+        } else {
+            filter.select_from(keys, array(candidates, n)?, array_mut(selected, n)?)?
+        });
         Ok(())
     };
     // SAFETY: the caller's contract.

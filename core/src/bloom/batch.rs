@@ -86,10 +86,30 @@ impl<S: Lines> Bloom<S> {
     /// # Errors
     /// [`Error::BadKeys`] if a number is not below the length of the batch, and what [`KeyBatch::check`] finds.
     pub fn select_in_place(&self, keys: &dyn KeyBatch, selection: &mut [u32]) -> Result<usize, Error> {
-        let seed = self.state.check(keys)?;
-        if selection.iter().any(|&i| i as usize >= keys.len()) {
-            return Err(Error::BadKeys);
+        let seed = self.check_selection(keys, selection)?;
+        Ok(self.narrow(keys, seed, selection))
+    }
+
+    /// As [`Bloom::select_in_place`], from candidates that stay as they are to `out`.
+    ///
+    /// # Errors
+    /// As there, and [`Error::BufferTooSmall`] if `out` is shorter than the candidates; nothing is written then.
+    pub fn select_from(&self, keys: &dyn KeyBatch, candidates: &[u32], out: &mut [u32]) -> Result<usize, Error> {
+        let seed = self.check_selection(keys, candidates)?;
+        let out = out.get_mut(..candidates.len()).ok_or(Error::BufferTooSmall)?;
+        for (out, candidate) in out.iter_mut().zip(candidates) {
+            *out = *candidate;
         }
+        Ok(self.narrow(keys, seed, out))
+    }
+
+    fn check_selection(&self, keys: &dyn KeyBatch, selection: &[u32]) -> Result<u64, Error> {
+        let seed = self.state.check(keys)?;
+        let inside = selection.iter().all(|&i| (i as usize) < keys.len());
+        if inside { Ok(seed) } else { Err(Error::BadKeys) }
+    }
+
+    fn narrow(&self, keys: &dyn KeyBatch, seed: u64, selection: &mut [u32]) -> usize {
         let mut kept = 0;
         let mut start = 0;
         while start < selection.len() {
@@ -113,7 +133,7 @@ impl<S: Lines> Bloom<S> {
             }
             start = end;
         }
-        Ok(kept)
+        kept
     }
 }
 

@@ -163,6 +163,15 @@ pub fn overlap<A: Lines, B: Lines, S: LinesMut>(
 ) -> Result<OverlapEstimate, Error> {
     scratch.check_mergeable(&a.view())?;
     scratch.check_mergeable(&b.view())?;
+    if (a.state.p, b.state.p) != (scratch.state.p, scratch.state.p) {
+        return Err(Error::Incompatible);
+    }
+    let sparse = !(scratch.state.has(DENSE) || a.state.has(DENSE) || b.state.has(DENSE));
+    let tokens = a.state.counts().total().saturating_add(b.state.counts().total());
+    let room = scratch.params().most_tokens().min(scratch.payload().as_chunks::<4>().0.len() as u32);
+    if !scratch.state.has(DENSE) && !(sparse && tokens <= room) {
+        scratch.grow(scratch.params().dense_image_bytes())?;
+    }
     scratch.clear();
     scratch.merge(a)?;
     scratch.merge(b)?;

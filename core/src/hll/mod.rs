@@ -68,6 +68,9 @@ pub struct HllState {
     least: u8,
     /// Dense: binary magnitude of `sum` when `least` was found.
     least_found_at: u8,
+    /// 0: no byte of a state is left unset, since hosts copy and compare them.
+    #[allow(dead_code, reason = "written, never read")]
+    unused: [u8; 6],
 }
 
 const _: () = assert!(size_of::<HllState>() <= 48);
@@ -96,6 +99,7 @@ impl HllState {
             flags: if params.martingale() { MARTINGALE } else { 0 },
             least: 0,
             least_found_at: u8::MAX,
+            unused: [0; 6],
         };
         match params.form() {
             HllForm::Sparse => state.set_counts(Counts { sorted: 0, buffered: 0 }),
