@@ -10,7 +10,7 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64-static
 target=(--locked --target aarch64-unknown-linux-gnu --target-dir build/aarch64)
 
-emulated_core_tests "${target[@]}"
+cargo test "${target[@]}" -p sketchline --lib --tests
 cargo build "${target[@]}" --release -p sketchline-ffi
 build_tests build/c/aarch64 aarch64-linux-gnu-gcc -static \
     build/aarch64/aarch64-unknown-linux-gnu/release/libsketchline.a

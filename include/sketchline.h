@@ -250,7 +250,7 @@ enum skl_keys_kind
    */
   SKL_KEYS_BYTES64 = 3,
   /**
-   * data: n pointers; offsets: n size_t lengths.
+   * data: n pointers; offsets: n size_t lengths. Those of keys that are not valid may be anything.
    */
   SKL_KEYS_POINTERS = 4,
 };

@@ -16,7 +16,7 @@ pub enum skl_keys_kind {
     SKL_KEYS_BYTES32 = 2,
     /// The same with int64_t offsets (Arrow LargeBinary, LargeUtf8).
     SKL_KEYS_BYTES64 = 3,
-    /// data: n pointers; offsets: n size_t lengths.
+    /// data: n pointers; offsets: n size_t lengths. Those of keys that are not valid may be anything.
     SKL_KEYS_POINTERS = 4,
 }
 
@@ -41,14 +41,19 @@ pub struct skl_keys {
     pub validity: *const u8,
 }
 
-/// `n` pointers and as many lengths.
+/// `n` pointers and as many lengths. Those of keys that are not valid may be anything, and are not looked at.
 struct Pointers<'a> {
     keys: &'a [*const u8],
     lens: &'a [usize],
+    validity: Option<&'a [u8]>,
 }
 
 impl Pointers<'_> {
     fn key(&self, i: usize) -> Result<&[u8], skl_status> {
+        let bits = self.validity.and_then(|validity| validity.get(i / 8)).copied().unwrap_or(!0);
+        if bits >> (i % 8) & 1 == 0 {
+            return Ok(&[]);
+        }
         let (key, len) = self.keys.get(i).zip(self.lens.get(i)).ok_or(SKL_ERR_KEYS)?;
         // SAFETY: the caller of `with_keys` promises that each pointer has its length of readable bytes.
         unsafe { array(*key, *len) }
@@ -100,7 +105,8 @@ pub(crate) unsafe fn with_keys<T>(
             BYTES32 => each_with_validity(keys, arrow::<u32>(keys)?, each),
             BYTES64 => each_with_validity(keys, arrow::<i64>(keys)?, each),
             POINTERS => {
-                let pointers = Pointers { keys: array(keys.data.cast(), n)?, lens: array(keys.offsets.cast(), n)? };
+                let (pointers, lens) = (array(keys.data.cast(), n)?, array(keys.offsets.cast(), n)?);
+                let pointers = Pointers { keys: pointers, lens, validity: validity(keys)? };
                 each_with_validity(keys, pointers, each)
             }
             _ => Err(SKL_ERR_ARGUMENT),
@@ -128,10 +134,19 @@ unsafe fn each_with_validity<T>(
     batch: impl KeyBatch,
     each: impl FnOnce(&dyn KeyBatch) -> Result<T, skl_status>,
 ) -> Result<T, skl_status> {
+    // SAFETY: the caller's contract.
+    match unsafe { validity(keys)? } {
+        None => each(&batch),
+        Some(validity) => each(&Nullable { keys: batch, validity }),
+    }
+}
+
+/// # Safety
+/// The validity bitmap is readable.
+unsafe fn validity<'a>(keys: &skl_keys) -> Result<Option<&'a [u8]>, skl_status> {
     if keys.validity.is_null() {
-        return each(&batch);
+        return Ok(None);
     }
     // SAFETY: the caller's contract.
-    let validity = unsafe { array(keys.validity, keys.n.div_ceil(8))? };
-    each(&Nullable { keys: batch, validity })
+    unsafe { array(keys.validity, keys.n.div_ceil(8)).map(Some) }
 }

@@ -78,3 +78,29 @@ fn statuses_are_distinct() {
     assert!(!texts.contains(&text(-27)));
     assert_eq!(text(-27), text(i32::MIN));
 }
+
+/// Pointer and length of a key that is NULL in the sense of SQL are whatever the engine has there.
+#[test]
+fn pointers_of_invalid_keys_are_not_followed() {
+    use crate::keys::{skl_keys, skl_keys_kind};
+    let keys = [b"alice".as_ptr(), 1 as *const u8, b"bob".as_ptr()];
+    let lens = [5, usize::MAX, 3];
+    let mut batch = skl_keys {
+        kind: skl_keys_kind::SKL_KEYS_POINTERS as u32,
+        reserved: 0,
+        n: 3,
+        data: keys.as_ptr().cast(),
+        data_len: 0,
+        offsets: lens.as_ptr().cast(),
+        validity: [0b101u8].as_ptr(),
+    };
+    let mut hashes = [0; 3];
+    // SAFETY: the arrays live to the end of the test.
+    unsafe {
+        assert_eq!(crate::hash::skl_hash_batch(&batch, 7, hashes.as_mut_ptr()), skl_status::SKL_OK);
+        batch.validity = core::ptr::null();
+        assert_eq!(crate::hash::skl_hash_batch(&batch, 7, hashes.as_mut_ptr()), skl_status::SKL_ERR_KEYS);
+    }
+    let hash = |key: &[u8]| sketchline::KeyHash::of(key, 7).raw();
+    assert_eq!(hashes, [hash(b"alice"), hash(b""), hash(b"bob")]);
+}

@@ -169,7 +169,8 @@ pub fn overlap<A: Lines, B: Lines, S: LinesMut>(
     let sparse = !(scratch.state.has(DENSE) || a.state.has(DENSE) || b.state.has(DENSE));
     let tokens = a.state.counts().total().saturating_add(b.state.counts().total());
     let room = scratch.params().most_tokens().min(scratch.payload().as_chunks::<4>().0.len() as u32);
-    if !scratch.state.has(DENSE) && !(sparse && tokens <= room) {
+    let fits = scratch.state.has(DENSE) || sparse && tokens <= room;
+    if !fits {
         scratch.grow(scratch.params().dense_image_bytes())?;
     }
     scratch.clear();
