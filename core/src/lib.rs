@@ -59,7 +59,9 @@ pub use error::Error;
 pub use hash::{HashScheme, KeyHash, canonical_f64};
 #[cfg(feature = "alloc")]
 pub use hll::HyperLogLog;
-pub use hll::{EstimateBounds, Hll, HllForm, HllMut, HllParams, HllRef, HllState, OverlapEstimate, overlap};
+pub use hll::{
+    EstimateBounds, Hll, HllForm, HllMut, HllParams, HllRef, HllState, OverlapEstimate, overlap, overlap_bytes,
+};
 pub use image::OpenOptions;
 pub use keys::{Arrow, Hashes, KeyBatch, Nullable, Slices, U64Keys};
 pub use lines::{Lines, LinesMut};

@@ -7,7 +7,7 @@ use crate::memory::{allocate, array, array_mut, out, release, sized_out, skl_all
 use crate::simd::isa;
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
-use sketchline::{Error, Hashes, HllForm, HllMut, HllParams, HllRef, KeyBatch, KeyHash, overlap};
+use sketchline::{Error, Hashes, HllForm, HllMut, HllParams, HllRef, KeyBatch, KeyHash, overlap, overlap_bytes};
 
 /// How a sketch holds its keys.
 #[repr(u32)]
@@ -545,7 +545,7 @@ pub unsafe extern "C" fn skl_hll_get_overlap(
             return Err(SKL_ERR_ARGUMENT);
         }
         let (a, b, out) = (Handle::sketch(a)?, Handle::sketch(b)?, sized_out(overlap)?);
-        let needed = |scratch: &HllMut<'_>| scratch.params().dense_image_bytes();
+        let needed = |scratch: &HllMut<'_>| overlap_bytes(&a, &b, scratch);
         let found = Handle::change_growing(scratch, |scratch| self::overlap(&a, &b, scratch), needed)?;
         out.set(skl_hll_overlap {
             struct_size: size_of::<skl_hll_overlap>(),

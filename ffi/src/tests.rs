@@ -83,7 +83,7 @@ fn statuses_are_distinct() {
 #[test]
 fn pointers_of_invalid_keys_are_not_followed() {
     use crate::keys::{skl_keys, skl_keys_kind};
-    let keys = [b"alice".as_ptr(), 1 as *const u8, b"bob".as_ptr()];
+    let keys = [b"alice".as_ptr(), core::ptr::dangling(), b"bob".as_ptr()];
     let lens = [5, usize::MAX, 3];
     let mut batch = skl_keys {
         kind: skl_keys_kind::SKL_KEYS_POINTERS as u32,

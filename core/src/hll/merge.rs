@@ -15,6 +15,17 @@ impl<S: LinesMut> Hll<S> {
     /// Adds the keys of another sketch of the same precision, hash and seed. The martingale estimate, if this
     /// sketch kept one, ends here.
     ///
+    /// ```
+    /// use sketchline::{HllParams, HyperLogLog};
+    /// let (mut monday, mut tuesday) = (HyperLogLog::new(HllParams::new(12)?)?, HyperLogLog::new(HllParams::new(12)?)?);
+    /// monday.insert(b"alice")?;
+    /// tuesday.insert(b"alice")?;
+    /// tuesday.insert(b"bob")?;
+    /// monday.merge(&tuesday)?;
+    /// assert_eq!(monday.estimate().round(), 2.0);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Incompatible`] for another precision, hash or seed; [`Error::NeedSpace`] in memory of the caller
     /// that is too small ([`Hll::merged_bytes`] would do), or [`Error::OutOfMemory`]. Nothing is changed then.
@@ -23,6 +34,16 @@ impl<S: LinesMut> Hll<S> {
     }
 
     /// As [`Hll::merge`], of a sketch of the same or a greater precision, which is folded on the way.
+    ///
+    /// ```
+    /// use sketchline::{HllParams, HyperLogLog};
+    /// let (mut coarse, mut fine) = (HyperLogLog::new(HllParams::new(10)?)?, HyperLogLog::new(HllParams::new(14)?)?);
+    /// fine.insert(b"alice")?;
+    /// assert!(coarse.merge(&fine).is_err());
+    /// coarse.merge_folding(&fine)?;
+    /// assert_eq!(coarse.estimate().round(), 1.0);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Hll::merge`]; [`Error::Incompatible`] for a smaller precision.
@@ -63,6 +84,20 @@ impl<S: LinesMut> Hll<S> {
     }
 
     /// Adds the keys of many sketches: as [`Hll::merge`] of each, eight at a time where they are dense.
+    ///
+    /// ```
+    /// use sketchline::{Hll, HllParams, HyperLogLog};
+    /// let mut days = Vec::new();
+    /// for day in 0..7 {
+    ///     let mut sketch = HyperLogLog::new(HllParams::new(12)?)?;
+    ///     sketch.insert_u64(day / 2)?;
+    ///     days.push(sketch);
+    /// }
+    /// let mut week = HyperLogLog::new(HllParams::new(12)?)?;
+    /// week.merge_many(&days.iter().map(Hll::view).collect::<Vec<_>>())?;
+    /// assert_eq!(week.estimate().round(), 4.0);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Hll::merge`]; nothing is changed for [`Error::Incompatible`], some sketches may be merged already for the others.
@@ -152,7 +187,34 @@ pub struct OverlapEstimate {
     pub jaccard: f64,
 }
 
+/// Bytes of memory that `scratch` must have for [`overlap`]: its own, if there is room.
+pub fn overlap_bytes<A: Lines, B: Lines, S: Lines>(a: &Hll<A>, b: &Hll<B>, scratch: &Hll<S>) -> u64 {
+    let own = (scratch.state.num_lines() * crate::BLOCK_BYTES) as u64;
+    if scratch.state.has(DENSE) {
+        return own;
+    }
+    let tokens = match a.state.has(DENSE) || b.state.has(DENSE) {
+        true => u32::MAX,
+        false => a.state.counts().total().saturating_add(b.state.counts().total()),
+    };
+    let room = scratch.params().most_tokens().min(scratch.payload().as_chunks::<4>().0.len() as u32);
+    if tokens <= room { own } else { scratch.grown_to(tokens) }
+}
+
 /// Estimates how two sketches overlap. `scratch`, of their precision and hash, is cleared and holds the union afterwards.
+///
+/// ```
+/// use sketchline::{HllParams, HyperLogLog, overlap};
+/// let new = || HyperLogLog::new(HllParams::new(14)?);
+/// let (mut a, mut b, mut scratch) = (new()?, new()?, new()?);
+/// for key in 0..1000 {
+///     a.insert_u64(key)?;
+///     b.insert_u64(key + 500)?;
+/// }
+/// let found = overlap(&a, &b, &mut scratch)?;
+/// assert_eq!((found.union.round(), found.intersection.round()), (1500.0, 500.0));
+/// # Ok::<(), sketchline::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`Hll::merge`] into `scratch`.
@@ -166,12 +228,10 @@ pub fn overlap<A: Lines, B: Lines, S: LinesMut>(
     if (a.state.p, b.state.p) != (scratch.state.p, scratch.state.p) {
         return Err(Error::Incompatible);
     }
-    let sparse = !(scratch.state.has(DENSE) || a.state.has(DENSE) || b.state.has(DENSE));
-    let tokens = a.state.counts().total().saturating_add(b.state.counts().total());
-    let room = scratch.params().most_tokens().min(scratch.payload().as_chunks::<4>().0.len() as u32);
-    let fits = scratch.state.has(DENSE) || sparse && tokens <= room;
-    if !fits {
-        scratch.grow(scratch.params().dense_image_bytes())?;
+    // Room for the union comes first, so that a scratch sketch that cannot have it is left alone.
+    let needed = overlap_bytes(a, b, scratch);
+    if needed != (scratch.state.num_lines() * crate::BLOCK_BYTES) as u64 {
+        scratch.grow(needed)?;
     }
     scratch.clear();
     scratch.merge(a)?;

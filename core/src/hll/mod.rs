@@ -20,7 +20,7 @@ mod rank;
 mod tokens;
 
 pub use estimate::EstimateBounds;
-pub use merge::{OverlapEstimate, overlap};
+pub use merge::{OverlapEstimate, overlap, overlap_bytes};
 pub use params::{HllForm, HllParams};
 
 #[cfg(feature = "alloc")]
@@ -291,6 +291,15 @@ impl HyperLogLog {
 
     /// A copy of an image, checked first.
     ///
+    /// ```
+    /// use sketchline::{HllParams, HyperLogLog, OpenOptions};
+    /// let mut sketch = HyperLogLog::new(HllParams::new(12)?)?;
+    /// sketch.insert(b"alice")?;
+    /// let copy = HyperLogLog::from_image(sketch.seal(), OpenOptions::STRICT)?;
+    /// assert_eq!(copy.estimate(), sketch.estimate());
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`HllRef::open`], and [`Error::OutOfMemory`].
     pub fn from_image(image: &[u8], options: OpenOptions) -> Result<Self, Error> {
@@ -301,6 +310,17 @@ impl HyperLogLog {
     }
 
     /// The same keys at a smaller precision: what a sketch built there would be, bit for bit.
+    ///
+    /// ```
+    /// use sketchline::{HllParams, HyperLogLog};
+    /// let mut sketch = HyperLogLog::new(HllParams::new(14)?)?;
+    /// sketch.insert(b"alice")?;
+    /// let mut folded = sketch.folded(10)?;
+    /// let mut direct = HyperLogLog::new(HllParams::new(10)?)?;
+    /// direct.insert(b"alice")?;
+    /// assert_eq!(folded.seal(), direct.seal());
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] unless `4 <= p` and `p` is at most the present precision; [`Error::OutOfMemory`].
@@ -317,6 +337,15 @@ impl HyperLogLog {
 
 impl<'a> HllRef<'a> {
     /// A sketch over an image, in place. Reads header and payload: the live values are computed, not believed.
+    ///
+    /// ```
+    /// use sketchline::{HllParams, HllRef, HyperLogLog, OpenOptions};
+    /// let mut sketch = HyperLogLog::new(HllParams::new(12)?)?;
+    /// sketch.insert(b"alice")?;
+    /// let page = sketch.seal().to_vec();
+    /// assert_eq!(HllRef::open(&page, OpenOptions::STRICT)?.estimate().round(), 1.0);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// One per way in which bytes can fail to be a sealed image: see [`Error`].
@@ -337,6 +366,23 @@ impl<'a> HllRef<'a> {
 impl<'a> HllMut<'a> {
     /// A sketch without keys in memory of the caller, which is zeroed. Dense: exactly
     /// [`HllParams::image_bytes`] long. Sparse: that or any more lines.
+    ///
+    /// ```
+    /// use sketchline::{Error, HllMut, HllParams};
+    /// let params = HllParams::new(12)?;
+    /// let mut memory = vec![0; params.image_bytes() as usize];
+    /// let mut sketch = HllMut::init(&mut memory, params)?;
+    /// for key in 0..16 {
+    ///     sketch.insert_u64(key)?;
+    /// }
+    /// // A line of tokens is full: move on to more memory.
+    /// assert_eq!(sketch.insert_u64(16), Err(Error::NeedSpace));
+    /// let mut more = vec![0; sketch.grown_bytes() as usize];
+    /// let mut sketch = sketch.move_to(&mut more)?;
+    /// sketch.insert_u64(16)?;
+    /// assert_eq!(sketch.estimate().round(), 17.0);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::WrongLength`] if the length is another.
@@ -388,6 +434,17 @@ impl<S: LinesMut> Hll<S> {
 impl<S: Lines> Hll<S> {
     /// Lines and the state that [`Hll::state`] gave for them. Constant time; the bytes are not looked at.
     ///
+    /// ```
+    /// use sketchline::{Hll, HllMut, HllParams};
+    /// let params = HllParams::new(12)?;
+    /// let mut memory = vec![0; params.image_bytes() as usize];
+    /// // What a host keeps beside the pointer, where it cannot hold a borrow.
+    /// let state = *HllMut::init(&mut memory, params)?.state();
+    /// let mut sketch = Hll::attach(memory.as_chunks_mut().0, state)?;
+    /// sketch.insert(b"alice")?;
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::WrongLength`] unless there are [`HllState::num_lines`] of them.
     #[inline(always)]
@@ -434,6 +491,13 @@ impl<S: Lines> Hll<S> {
     }
 
     /// The registers, packed: `None` while the sketch is sparse.
+    ///
+    /// ```
+    /// use sketchline::{HllForm, HllParams, HyperLogLog};
+    /// let params = HllParams::new(4)?.with_form(HllForm::Dense);
+    /// assert_eq!(HyperLogLog::new(params)?.registers().map(<[u8]>::len), Some(12));
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     pub fn registers(&self) -> Option<&[u8]> {
         if self.state.has(DENSE) { self.payload().get(..self.params().body_bytes()) } else { None }
     }
@@ -471,6 +535,17 @@ impl<S: Lines> Hll<S> {
 
     /// The estimate with bounds at so many standard deviations, 1 to 3 (68, 95 and 99.7 % of cases). At precisions
     /// below 10 the errors of a dense sketch have longer tails than that.
+    ///
+    /// ```
+    /// use sketchline::{HllParams, HyperLogLog};
+    /// let mut sketch = HyperLogLog::new(HllParams::new(12)?)?;
+    /// for key in 0..100_000 {
+    ///     sketch.insert_u64(key)?;
+    /// }
+    /// let bounds = sketch.estimate_with_bounds(3)?;
+    /// assert!(bounds.lower < 100_000.0 && 100_000.0 < bounds.upper);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for another number.
@@ -705,6 +780,15 @@ impl<S: LinesMut> Hll<S> {
     }
 
     /// Takes all keys out. The form stays.
+    ///
+    /// ```
+    /// use sketchline::{HllParams, HyperLogLog};
+    /// let mut sketch = HyperLogLog::new(HllParams::new(12)?)?;
+    /// sketch.insert(b"alice")?;
+    /// sketch.clear();
+    /// assert_eq!(sketch.estimate(), 0.0);
+    /// # Ok::<(), sketchline::Error>(())
+    /// ```
     pub fn clear(&mut self) {
         let params = self.params();
         self.payload_mut().fill(0);
