@@ -4,7 +4,7 @@ CARGO ?= cargo
 LIB = target/release/libsketchline.a
 SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
 
-.PHONY: help lib header demo test test-long bench peers perf callgrind neoverse clean
+.PHONY: help lib header demo test test-long bench peers perf callgrind huge-pages neoverse clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -43,6 +43,9 @@ perf: lib ## under hardware counters (PERF_ARGS='--quick --op absent')
 callgrind: ## instructions per key against the baseline
 	@.ci/need valgrind
 	@benches/callgrind.sh
+
+huge-pages: ## what huge pages are worth, by size
+	$(CARGO) run --release -p sketchline-benches --bin huge_pages
 
 neoverse: ## cycles per key on Arm cores, by llvm-mca
 	@benches/neoverse.sh

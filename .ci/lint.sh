@@ -22,6 +22,9 @@ if files | xargs -d '\n' grep -InE '(^|[^A-Za-z0-9_.$})-])/(home|root|work|Users
     exit 1
 fi
 
+echo "README" # its C example is the program that .ci/demo.sh compiles and runs
+sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' | diff - c-examples/readme.c
+
 echo "rustfmt"
 cargo fmt --all --check
 

@@ -94,6 +94,15 @@ impl SharedLines {
         Self { at: at.unwrap_or_else(|| handle_alloc_error(layout)), len }
     }
 
+    /// As `zeroed`, in pages of the usual size.
+    pub fn zeroed_in_small_pages(len: usize) -> Self {
+        let lines = Self::zeroed(len);
+        // SAFETY: advice on memory that `lines` owns and nobody has touched; the pages that hold its last bytes are its
+        // own as well.
+        unsafe { libc::madvise(lines.at.as_ptr().cast(), len * BLOCK_BYTES, libc::MADV_NOHUGEPAGE) };
+        lines
+    }
+
     fn layout(len: usize) -> Layout {
         let bytes = len.max(1).checked_mul(BLOCK_BYTES).expect("less than the address space");
         Layout::from_size_align(bytes, BLOCK_BYTES).expect("less than the address space")

@@ -190,15 +190,18 @@ pub struct OverlapEstimate {
 /// Bytes of memory that `scratch` must have for [`overlap`]: its own, if there is room.
 pub fn overlap_bytes<A: Lines, B: Lines, S: Lines>(a: &Hll<A>, b: &Hll<B>, scratch: &Hll<S>) -> u64 {
     let own = (scratch.state.num_lines() * crate::BLOCK_BYTES) as u64;
-    if scratch.state.has(DENSE) {
-        return own;
-    }
+    room_to_overlap(a, b, scratch).unwrap_or(own)
+}
+
+/// Bytes of other memory that `scratch` must move to first, if it must.
+fn room_to_overlap<A: Lines, B: Lines, S: Lines>(a: &Hll<A>, b: &Hll<B>, scratch: &Hll<S>) -> Option<u64> {
     let tokens = match a.state.has(DENSE) || b.state.has(DENSE) {
         true => u32::MAX,
         false => a.state.counts().total().saturating_add(b.state.counts().total()),
     };
     let room = scratch.params().most_tokens().min(scratch.payload().as_chunks::<4>().0.len() as u32);
-    if tokens <= room { own } else { scratch.grown_to(tokens) }
+    let fits = scratch.state.has(DENSE) || tokens <= room;
+    if fits { None } else { Some(scratch.grown_to(tokens)) }
 }
 
 /// Estimates how two sketches overlap. `scratch`, of their precision and hash, is cleared and holds the union afterwards.
@@ -229,8 +232,7 @@ pub fn overlap<A: Lines, B: Lines, S: LinesMut>(
         return Err(Error::Incompatible);
     }
     // Room for the union comes first, so that a scratch sketch that cannot have it is left alone.
-    let needed = overlap_bytes(a, b, scratch);
-    if needed != (scratch.state.num_lines() * crate::BLOCK_BYTES) as u64 {
+    if let Some(needed) = room_to_overlap(a, b, scratch) {
         scratch.grow(needed)?;
     }
     scratch.clear();
