@@ -12,11 +12,14 @@
 //! takes no hashes but prepared coupons, which already hold register and rank.
 
 use crate::SEED;
+use crate::memory::SharedLines;
 use crate::stats::median;
 use cardinality_estimator::CardinalityEstimator;
 use datasketches::hll::{Coupon, HllSketch, HllType, HllUnion};
 use hyperloglogplus::{HyperLogLog as _, HyperLogLogPlus};
-use sketchline::{HashScheme, Hashes, Hll, HllForm, HllParams, HllRef, HyperLogLog, Isa, KeyHash, U64Keys};
+use sketchline::{
+    BLOCK_BYTES, HashScheme, Hashes, Hll, HllForm, HllParams, HllRef, HyperLogLog, Isa, KeyHash, U64Keys,
+};
 use std::fmt::Write;
 use std::hash::RandomState;
 use std::hint::black_box;
@@ -292,7 +295,10 @@ fn peers() -> Vec<Box<dyn Peer>> {
 
 /// Bytes in and out of the L1 cache for a merge, and nothing else: two reads and a write of 12 KiB.
 fn copy_bound() -> f64 {
-    let (a, b, mut c) = (vec![1u8; 12_288], vec![2u8; 12_288], vec![0u8; 12_288]);
+    // Whole cache lines, as sketches have them.
+    let [mut a, mut b, mut c] = [(); 3].map(|()| SharedLines::zeroed(12_288 / BLOCK_BYTES));
+    a.lines_mut().as_flattened_mut().fill(1);
+    b.lines_mut().as_flattened_mut().fill(2);
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
     fn wide(a: &[u8], b: &[u8], c: &mut [u8]) {
@@ -304,22 +310,22 @@ fn copy_bound() -> f64 {
             *c = a | b;
         }
     }
-    const TIMES: u32 = 64;
-    let clock = Instant::now();
-    for _ in 0..TIMES {
-        let (a, b) = (black_box(&a), black_box(&b));
+    let mut merge = || {
+        let (a, b) = (black_box(a.lines()).as_flattened(), black_box(b.lines()).as_flattened());
+        let c = c.lines_mut().as_flattened_mut();
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx512f") {
             // SAFETY: the CPU has AVX-512F.
-            unsafe { wide(a, b, &mut c) };
+            unsafe { wide(a, b, c) };
         } else {
-            narrow(a, b, &mut c);
+            narrow(a, b, c);
         }
         #[cfg(not(target_arch = "x86_64"))]
-        narrow(a, b, &mut c);
-        black_box(&mut c);
-    }
-    clock.elapsed().as_nanos() as f64 / f64::from(TIMES)
+        narrow(a, b, c);
+        black_box(c);
+    };
+    merge();
+    timed(MERGED, || (0..MERGED).for_each(|_| merge()))
 }
 
 /// Times of one call of one peer.

@@ -315,11 +315,12 @@ pub unsafe extern "C" fn skl_bloom_insert_hash(handle: *mut skl_bloom, hash: u64
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains(handle: *const skl_bloom, key: *const c_void, len: usize) -> c_int {
     // SAFETY: the caller's contract.
-    answered(unsafe {
+    unsafe {
         Handle::look(handle, |state, lines| {
-            Ok(state.contains_hash(lines, KeyHash::of(array(key.cast(), len)?, state.key_seed()?)))
+            let hash = || Ok(KeyHash::of(array(key.cast(), len)?, state.key_seed()?));
+            answered(hash().map(|hash| state.contains_hash(lines, hash)))
         })
-    })
+    }
 }
 
 /// skl_bloom_contains of an integer key.
@@ -329,9 +330,12 @@ pub unsafe extern "C" fn skl_bloom_contains(handle: *const skl_bloom, key: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains_u64(handle: *const skl_bloom, key: u64) -> c_int {
     // SAFETY: the caller's contract.
-    answered(unsafe {
-        Handle::look(handle, |state, lines| Ok(state.contains_hash(lines, KeyHash::of_u64(key, state.key_seed()?))))
-    })
+    unsafe {
+        Handle::look(handle, |state, lines| {
+            let seed = state.key_seed().map_err(skl_status::from);
+            answered(seed.map(|seed| state.contains_hash(lines, KeyHash::of_u64(key, seed))))
+        })
+    }
 }
 
 /// skl_bloom_contains of a hash.
@@ -341,7 +345,7 @@ pub unsafe extern "C" fn skl_bloom_contains_u64(handle: *const skl_bloom, key: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_contains_hash(handle: *const skl_bloom, hash: u64) -> c_int {
     // SAFETY: the caller's contract.
-    answered(unsafe { Handle::look(handle, |state, lines| Ok(state.contains_hash(lines, KeyHash::from_raw(hash)))) })
+    unsafe { Handle::look(handle, |state, lines| c_int::from(state.contains_hash(lines, KeyHash::from_raw(hash)))) }
 }
 
 #[inline(always)]

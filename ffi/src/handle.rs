@@ -5,7 +5,7 @@
 
 use crate::memory::{allocate_like, array, array_mut, asked_for_huge_pages, release};
 use crate::status::skl_status::{self, *};
-use core::ffi::c_void;
+use core::ffi::{c_int, c_void};
 use core::slice;
 use sketchline::{Block, Bloom, BloomState, Error, Hll, HllMut, HllState, Isa, Lines, OpenOptions};
 
@@ -314,19 +314,19 @@ impl Handle<skl_hll> {
 }
 
 impl Handle<skl_bloom> {
-    /// Gives the state and the lines of a handle to `look`: what a single look-up costs beyond the core is in here.
+    /// The answer of `look` to the state and the lines of a handle, or the negative status of why there is none. What a
+    /// single look-up costs beyond the core is in here.
     ///
     /// # Safety
     /// If not NULL, `handle` and its image are readable and nothing writes to them during the call.
     #[inline(always)]
-    pub(crate) unsafe fn look<R>(
-        handle: *const skl_bloom,
-        look: impl FnOnce(&BloomState, &[Block]) -> Result<R, skl_status>,
-    ) -> Result<R, skl_status> {
+    pub(crate) unsafe fn look(handle: *const skl_bloom, look: impl FnOnce(&BloomState, &[Block]) -> c_int) -> c_int {
         // SAFETY: the caller's contract. Pointer and number of lines were checked when the handle was filled.
         unsafe {
-            let held = Self::get(handle)?;
-            look(&held.state, slice::from_raw_parts(held.lines, held.state.num_lines()))
+            match Self::get(handle) {
+                Ok(held) => look(&held.state, slice::from_raw_parts(held.lines, held.state.num_lines())),
+                Err(status) => status as c_int,
+            }
         }
     }
 

@@ -29,15 +29,14 @@ impl<S: LinesMut> Hll<S> {
         let isa = self.state.isa();
         let mut at = first;
         while at < keys.len() {
-            // Up to the next multiple of the buffer, so that validity words line up.
-            let len = (BUFFER - at % BUFFER).min(keys.len() - at);
-            if let Some(hashes) = keys.as_hashes().and_then(|hashes| hashes.get(at..at + len))
-                && self.state.has(DENSE)
+            if self.state.has(DENSE)
+                && let Some(hashes) = keys.as_hashes().and_then(|hashes| hashes.get(at..))
             {
                 self.insert_dense_batch(hashes);
-                at += len;
-                continue;
+                return Ok(keys.len());
             }
+            // Up to the next multiple of the buffer, so that validity words line up.
+            let len = (BUFFER - at % BUFFER).min(keys.len() - at);
             let mut buffer = [0; BUFFER];
             let hashes = buffer.get_mut(..len).unwrap_or(&mut []);
             keys.hash_range(at, seed, isa, hashes);
@@ -65,13 +64,17 @@ impl<S: LinesMut> Hll<S> {
         if self.state.has(STALE) {
             self.refresh();
         }
-        self.look_for_least();
-        if self.state.least == 0 {
-            return hashes.iter().for_each(|hash| self.insert_dense(*hash));
-        }
-        let mask = ((1u64 << self.state.least.min(63)) - 1) << self.state.precision();
         let mut kept = [0; BUFFER];
-        let survivors = self.state.isa().survivors(hashes, mask, &mut kept);
-        survivors.iter().for_each(|hash| self.insert_dense(*hash));
+        for hashes in hashes.chunks(BUFFER) {
+            self.look_for_least();
+            let survivors = match self.state.least {
+                0 => hashes,
+                least => {
+                    let mask = ((1u64 << least.min(63)) - 1) << self.state.precision();
+                    self.state.isa().survivors(hashes, mask, &mut kept)
+                }
+            };
+            survivors.iter().for_each(|hash| self.insert_dense(*hash));
+        }
     }
 }

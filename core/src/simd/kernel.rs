@@ -74,7 +74,7 @@ pub(super) enum Ahead {
 }
 
 pub(super) const NEAR: usize = 32;
-pub(super) const FAR: usize = 192;
+pub(super) const FAR: usize = 256;
 pub(super) const MEMORY: usize = 96;
 
 impl Ahead {
