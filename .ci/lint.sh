@@ -23,7 +23,7 @@ if files | xargs -d '\n' grep -InE '(^|[^A-Za-z0-9_.$})-])/(home|root|work|Users
 fi
 
 echo "README" # its C example is the program that .ci/demo.sh compiles and runs
-sed -n '/^```c$/,/^```$/p' README.md | sed '1d;$d' | diff - c-examples/readme.c
+awk '/^```$/ { code = 0 } code { print } /^```c$/ { code = 1 }' README.md | diff - c-examples/readme.c
 
 echo "rustfmt"
 cargo fmt --all --check
