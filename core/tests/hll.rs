@@ -272,6 +272,21 @@ fn sparse_is_small() {
     assert!(sealed(union).len() <= 256);
 }
 
+/// An estimate after each of a million inserts: work that grew with the sketch would not come to an end here.
+#[test]
+fn insert_and_estimate_in_turn() {
+    let mut sketch = HyperLogLog::new(HllParams::new(14).unwrap()).unwrap();
+    let (mut random, mut last) = (Random(15), 0.0);
+    for n in 1..=1_000_000u32 {
+        sketch.insert_hash(KeyHash::from_raw(random.next())).unwrap();
+        let estimate = sketch.estimate();
+        // Turning dense may take some of it back, once.
+        assert!(estimate >= last * 0.95, "{n}");
+        last = estimate;
+    }
+    assert!((last / 1e6 - 1.0).abs() < 4.0 * 0.0081);
+}
+
 #[test]
 fn batches_are_one_by_one() {
     let keys: Vec<u64> = (0..5000).map(|i| i % 3000).collect();
