@@ -9,7 +9,5 @@ cd "$(dirname "$0")/.."
 PATH=/usr/bin:$PATH CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
     cargo build --quiet --locked --release --target aarch64-unknown-linux-gnu --target-dir build/aarch64 -p sketchline-ffi
 [ $# -gt 0 ] || set -- neoverse-n1 neoverse-n2 neoverse-v1 neoverse-v2
-aarch64-linux-gnu-objdump -d -C --no-show-raw-insn --no-addresses \
-    build/aarch64/aarch64-unknown-linux-gnu/release/libsketchline.so >/dev/null # fails early if it cannot be read
 aarch64-linux-gnu-objdump -d -C --no-show-raw-insn build/aarch64/aarch64-unknown-linux-gnu/release/libsketchline.so |
     python3 benches/neoverse.py "$@"

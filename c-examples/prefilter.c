@@ -330,33 +330,6 @@ static void print_json(const struct result *r)
     printf("\"simd_level\": \"%s\"}\n", skl_simd_name((int)r->info.simd_level));
 }
 
-/* "1,234,567" or "-". One of few texts at a time, as printf needs them. */
-static const char *grouped(double number)
-{
-    static char texts[8][48];
-    static unsigned next;
-    char digits[32], *text = texts[next++ % COUNT_OF(texts)], *out = text;
-    if (isnan(number)) return "-";
-    int len = snprintf(digits, sizeof digits, "%.0f", number);
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0) *out++ = ',';
-        *out++ = digits[i];
-    }
-    *out = 0;
-    return text;
-}
-
-/* The number with a format for one double, or "-". */
-static const char *formatted(const char *format, double number)
-{
-    static char texts[8][48];
-    static unsigned next;
-    char *text = texts[next++ % COUNT_OF(texts)];
-    if (isnan(number)) return "-";
-    snprintf(text, sizeof texts[0], format, number);
-    return text;
-}
-
 static void print_table(const struct options *o, const struct result *r)
 {
     double lookups = r->lookups > 0 ? (double)r->lookups : NAN, keys = (double)r->num_keys;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -240,6 +241,33 @@ static inline bool sync_directory_of(const char *path)
     bool is_synced = fsync(file) == 0 || errno == EINVAL; /* EINVAL: a file system that has no such thing */
     close(file);
     return is_synced;
+}
+
+/* "1,234,567" or "-". One of few texts at a time, as printf needs them. */
+static inline const char *grouped(double number)
+{
+    static char texts[8][48];
+    static unsigned next;
+    char digits[32], *text = texts[next++ % COUNT_OF(texts)], *out = text;
+    if (isnan(number)) return "-";
+    int len = snprintf(digits, sizeof digits, "%.0f", number);
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0) *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = 0;
+    return text;
+}
+
+/* The number with a format for one double, or "-". */
+static inline const char *formatted(const char *format, double number)
+{
+    static char texts[8][48];
+    static unsigned next;
+    char *text = texts[next++ % COUNT_OF(texts)];
+    if (isnan(number)) return "-";
+    snprintf(text, sizeof texts[0], format, number);
+    return text;
 }
 
 #endif
