@@ -28,6 +28,8 @@ const SEALED: u8 = 1;
 pub(crate) enum Kind {
     Bloom = 1,
     HyperLogLog = 2,
+    CountMin = 3,
+    TopK = 7,
 }
 
 /// How much of an image to trust when it is opened. The default trusts nothing.

@@ -8,7 +8,10 @@
 //! |---|---|
 //! | `hash`, `keys` | keys, one by one and in batches, to 64-bit hashes |
 //! | `block`, `lines` | 512-bit blocks and where they live |
-//! | `bloom` | the blocked Bloom filter; `bloom/probe.rs` defines the format |
+//! | `bloom` | the blocked Bloom filter; `bloom/probe.rs` defines which bits |
+//! | `hll` | HyperLogLog; `hll/rank.rs` defines which register |
+//! | `cms` | Count-Min; `cms/column.rs` defines which counters |
+//! | `topk` | the most frequent keys of a Count-Min sketch |
 //! | `image` | the header line that makes a sketch a file |
 //! | `simd` | the kernels, one table per instruction set |
 //!
@@ -36,6 +39,7 @@ extern crate std;
 
 mod block;
 mod bloom;
+mod cms;
 mod error;
 mod hash;
 mod hll;
@@ -44,6 +48,7 @@ mod keys;
 mod lines;
 mod registers;
 mod simd;
+mod topk;
 
 #[cfg(feature = "alloc")]
 pub use block::OwnedLines;
@@ -55,6 +60,9 @@ pub use bloom::{
     MAX_KEYS, contains_batch_in_each,
     probe::{block_index, block_mask},
 };
+#[cfg(feature = "alloc")]
+pub use cms::CountMinSketch;
+pub use cms::{Cms, CmsBounds, CmsCensus, CmsLayout, CmsMut, CmsParams, CmsRef, CmsState, CmsWindow, CounterSize};
 pub use error::Error;
 pub use hash::{HashScheme, KeyHash, canonical_f64};
 #[cfg(feature = "alloc")]
@@ -66,6 +74,9 @@ pub use image::OpenOptions;
 pub use keys::{Arrow, Hashes, KeyBatch, Nullable, Slices, U64Keys};
 pub use lines::{Lines, LinesMut};
 pub use simd::{Isa, prefetch};
+#[cfg(feature = "alloc")]
+pub use topk::HeavyHitters;
+pub use topk::{TopEntry, TopK, TopKMut, TopKParams, TopKRef, TopKState};
 
 /// The examples of the README are tests.
 #[cfg(all(doctest, feature = "alloc"))]

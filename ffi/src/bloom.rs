@@ -1,9 +1,9 @@
 //! The Bloom filter: parameters, life cycle, single keys, whole-filter operations.
 
-use crate::handle::{Access, Handle, check, open_handle, options, skl_bloom};
+use crate::handle::{Handle, skl_bloom};
 use crate::hash::{id as hash_id, scheme};
-use crate::memory::{allocate, array, array_mut, out, release, sized_out, skl_allocator};
-use crate::simd::isa;
+use crate::life;
+use crate::memory::{array, out, sized_out, skl_allocator};
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
 use sketchline::{Block, BloomMut, BloomParams, BloomRef, BloomState, KeyHash};
@@ -161,26 +161,7 @@ pub unsafe extern "C" fn skl_bloom_init(
     params: *const skl_bloom_params,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe { init(handle, memory.cast(), len, params, Access::Write) }.into()
-}
-
-/// # Safety
-/// As `skl_bloom_init`.
-unsafe fn init(
-    handle: *mut skl_bloom,
-    memory: *mut u8,
-    len: usize,
-    params: *const skl_bloom_params,
-    access: Access,
-) -> Result<(), skl_status> {
-    check(handle)?;
-    // SAFETY: the caller's contract.
-    unsafe {
-        let params = skl_bloom_params::read(params)?;
-        let state = *BloomMut::init(array_mut(memory, len)?, params)?.state();
-        Handle::write(handle, access, memory, state);
-    }
-    Ok(())
+    unsafe { life::init(handle, memory, len, skl_bloom_params::read(params)) }
 }
 
 /// Makes an empty filter in memory of its own, from `allocator` or, if that is NULL, from the C library (with
@@ -194,15 +175,8 @@ pub unsafe extern "C" fn skl_bloom_new(
     params: *const skl_bloom_params,
     allocator: *const skl_allocator,
 ) -> skl_status {
-    // SAFETY: the caller's contract; what `allocate` gave is writable, and nobody else has it.
-    let made = || unsafe {
-        check(handle)?;
-        let len = skl_bloom_params::read(params)?.image_bytes();
-        let hooks = array(allocator, usize::from(!allocator.is_null()))?.first().copied();
-        let memory = allocate(len, hooks)?;
-        init(handle, memory, len as usize, params, Access::Own).inspect_err(|_| release(memory))
-    };
-    made().into()
+    // SAFETY: the caller's contract.
+    unsafe { life::new(handle, skl_bloom_params::read(params), allocator) }
 }
 
 /// Empties the handle, and gives its memory back if it came from skl_bloom_new. NULL and handles that are
@@ -212,8 +186,8 @@ pub unsafe extern "C" fn skl_bloom_new(
 /// `handle` is NULL or writable; no copy of it is used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_free(handle: *mut skl_bloom) {
-    // SAFETY: the caller's contract. An empty handle is no error here.
-    let _ = unsafe { Handle::free(handle) };
+    // SAFETY: the caller's contract.
+    unsafe { life::free(handle) }
 }
 
 /// Opens an image of exactly `len` bytes to read it, in place, at any address. Reads the header, and the
@@ -230,11 +204,7 @@ pub unsafe extern "C" fn skl_bloom_view(
     flags: u32,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe {
-        let open = || Ok(*BloomRef::open(array(image.cast(), len)?, options(flags)?)?.state());
-        open_handle(handle, Access::Read, image, open)
-    }
-    .into()
+    unsafe { life::view(handle, image, len, flags) }
 }
 
 /// As skl_bloom_view, to change the image in place. The first change takes the seal off the header.
@@ -250,11 +220,7 @@ pub unsafe extern "C" fn skl_bloom_open(
     flags: u32,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe {
-        let open = || Ok(*BloomMut::open_mut(array_mut(image.cast(), len)?, options(flags)?)?.state());
-        open_handle(handle, Access::Write, image, open)
-    }
-    .into()
+    unsafe { life::open(handle, image, len, flags) }
 }
 
 /// Puts a key in. (NULL, 0) is the empty key. SKL_ERR_CALLER_HASH if the filter holds the caller's hashes.
@@ -402,12 +368,8 @@ unsafe fn combine(
 /// `handle` is a filter to write to, used by nobody else meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_clear(handle: *mut skl_bloom) -> skl_status {
-    let clear = |filter: &mut BloomMut<'_>| {
-        filter.clear();
-        Ok(())
-    };
     // SAFETY: the caller's contract.
-    unsafe { Handle::change(handle, clear) }.into()
+    unsafe { life::clear(handle) }
 }
 
 /// Finishes the image: writes the number of inserts and both checksums into its header. Reads the whole
@@ -418,7 +380,7 @@ pub unsafe extern "C" fn skl_bloom_clear(handle: *mut skl_bloom) -> skl_status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_seal(handle: *mut skl_bloom) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe { Handle::change(handle, |filter| filter.seal().map(drop)) }.into()
+    unsafe { life::seal(handle) }
 }
 
 /// Where the image is. The bytes belong to whoever provided them, or to the handle after skl_bloom_new.
@@ -432,13 +394,7 @@ pub unsafe extern "C" fn skl_bloom_image(
     len: *mut usize,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    let checked = unsafe { Handle::sketch(handle).and_then(|filter| Ok((filter, out(image)?, out(len)?))) };
-    checked
-        .map(|(filter, image, len)| {
-            image.set(filter.as_bytes().as_ptr().cast());
-            len.set(filter.as_bytes().len());
-        })
-        .into()
+    unsafe { life::image(handle, image, len) }
 }
 
 /// Uses another SIMD level on this handle: SKL_ERR_SIMD if this machine does not have it.
@@ -447,11 +403,8 @@ pub unsafe extern "C" fn skl_bloom_image(
 /// `handle` is a filter; nobody else uses the handle meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_bloom_set_simd_level(handle: *mut skl_bloom, level: c_int) -> skl_status {
-    match isa(level) {
-        // SAFETY: the caller's contract.
-        Ok(isa) => unsafe { Handle::set_isa(handle, isa) }.into(),
-        Err(status) => status,
-    }
+    // SAFETY: the caller's contract.
+    unsafe { life::set_simd_level(handle, level) }
 }
 
 /// What a filter knows of itself.

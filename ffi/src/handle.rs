@@ -7,7 +7,10 @@ use crate::memory::{allocate_like, array, array_mut, asked_for_huge_pages, relea
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
 use core::slice;
-use sketchline::{Block, Bloom, BloomState, Error, Hll, HllMut, HllState, Isa, Lines, OpenOptions};
+use sketchline::{
+    Block, Bloom, BloomMut, BloomParams, BloomRef, BloomState, Cms, CmsMut, CmsParams, CmsRef, CmsState, Error, Hll,
+    HllMut, HllParams, HllRef, HllState, Isa, Lines, OpenOptions, TopK, TopKMut, TopKParams, TopKRef, TopKState,
+};
 
 /// A Bloom filter: 64 bytes that the caller holds, on the stack or inside its own structures. The contents
 /// are private.
@@ -26,74 +29,167 @@ pub struct skl_hll {
     pub opaque: [u64; 8],
 }
 
+/// A Count-Min sketch: 64 bytes that the caller holds. The contents are private.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct skl_cms {
+    /// Private.
+    pub opaque: [u64; 8],
+}
+
+/// The most frequent keys of a Count-Min sketch: 64 bytes that the caller holds. The contents are private.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct skl_topk {
+    /// Private.
+    pub opaque: [u64; 8],
+}
+
 /// A structure that C knows as 64 opaque bytes, and what is kept in it.
 pub(crate) trait Opaque: Copy {
     /// Tells the handles of one kind from those of another, and from stray memory.
     const TAG: u64;
-    /// What a sketch of this kind knows besides its lines.
+    /// The shape of a sketch of this kind.
+    type Params: Copy;
+    /// What it knows besides its lines.
     type State: Copy;
     /// A sketch over some lines.
     type Sketch<S>;
 
     const EMPTY: Self;
 
+    fn image_bytes(params: &Self::Params) -> u64;
+    fn init(memory: &mut [u8], params: Self::Params) -> Result<Self::State, Error>;
+    fn open(image: &[u8], options: OpenOptions) -> Result<Self::State, Error>;
     fn num_lines(state: &Self::State) -> usize;
-    fn set_isa(state: &mut Self::State, isa: Isa);
     fn attach<S: Lines>(lines: S, state: Self::State) -> Result<Self::Sketch<S>, Error>;
     fn state<S: Lines>(sketch: &Self::Sketch<S>) -> Self::State;
+    fn image<S: Lines>(sketch: &Self::Sketch<S>) -> &[u8];
+    fn clear(sketch: &mut Self::Sketch<&mut [Block]>);
+    fn seal(sketch: &mut Self::Sketch<&mut [Block]>) -> Result<(), Error>;
 }
 
-impl Opaque for skl_bloom {
-    const TAG: u64 = 0x536b_6574_6368_0100;
-    const EMPTY: Self = Self { opaque: [0; 8] };
-    type State = BloomState;
-    type Sketch<S> = Bloom<S>;
+/// The sketches have these functions under the same names.
+macro_rules! opaque {
+    (
+        $handle:ty, $tag:literal, $params:ty, $state:ty, $sketch:ident, $view:ident, $change:ident,
+        seal($this:ident) = $seal:expr
+    ) => {
+        impl Opaque for $handle {
+            const TAG: u64 = $tag;
+            const EMPTY: Self = Self { opaque: [0; 8] };
+            type Params = $params;
+            type State = $state;
+            type Sketch<S> = $sketch<S>;
 
-    #[inline(always)]
-    fn num_lines(state: &BloomState) -> usize {
-        state.num_lines()
-    }
+            fn image_bytes(params: &$params) -> u64 {
+                params.image_bytes()
+            }
 
-    fn set_isa(state: &mut BloomState, isa: Isa) {
-        state.set_isa(isa);
-    }
+            fn init(memory: &mut [u8], params: $params) -> Result<$state, Error> {
+                Ok(*$change::init(memory, params)?.state())
+            }
 
-    #[inline(always)]
-    fn attach<S: Lines>(lines: S, state: BloomState) -> Result<Bloom<S>, Error> {
-        Bloom::attach(lines, state)
-    }
+            fn open(image: &[u8], options: OpenOptions) -> Result<$state, Error> {
+                Ok(*$view::open(image, options)?.state())
+            }
 
-    #[inline(always)]
-    fn state<S: Lines>(sketch: &Bloom<S>) -> BloomState {
-        *sketch.state()
+            #[inline(always)]
+            fn num_lines(state: &$state) -> usize {
+                state.num_lines()
+            }
+
+            #[inline(always)]
+            fn attach<S: Lines>(lines: S, state: $state) -> Result<$sketch<S>, Error> {
+                $sketch::attach(lines, state)
+            }
+
+            #[inline(always)]
+            fn state<S: Lines>(sketch: &$sketch<S>) -> $state {
+                *sketch.state()
+            }
+
+            fn image<S: Lines>(sketch: &$sketch<S>) -> &[u8] {
+                sketch.as_bytes()
+            }
+
+            fn clear(sketch: &mut $change<'_>) {
+                sketch.clear();
+            }
+
+            fn seal($this: &mut $change<'_>) -> Result<(), Error> {
+                $seal
+            }
+        }
+
+        const _: () = assert!(size_of::<Handle<$handle>>() <= size_of::<$handle>());
+    };
+}
+opaque!(
+    skl_bloom,
+    0x536b_6574_6368_0100,
+    BloomParams,
+    BloomState,
+    Bloom,
+    BloomRef,
+    BloomMut,
+    seal(filter) = filter.seal().map(drop)
+);
+opaque!(
+    skl_hll,
+    0x536b_6574_6368_0200,
+    HllParams,
+    HllState,
+    Hll,
+    HllRef,
+    HllMut,
+    seal(sketch) = {
+        sketch.seal();
+        Ok(())
     }
+);
+opaque!(
+    skl_cms,
+    0x536b_6574_6368_0300,
+    CmsParams,
+    CmsState,
+    Cms,
+    CmsRef,
+    CmsMut,
+    seal(sketch) = {
+        sketch.seal();
+        Ok(())
+    }
+);
+opaque!(
+    skl_topk,
+    0x536b_6574_6368_0700,
+    TopKParams,
+    TopKState,
+    TopK,
+    TopKRef,
+    TopKMut,
+    seal(sketch) = {
+        sketch.seal();
+        Ok(())
+    }
+);
+
+/// A handle whose sketch chooses among instruction sets.
+pub(crate) trait Dispatched: Opaque {
+    fn set_isa(state: &mut Self::State, isa: Isa);
 }
 
-impl Opaque for skl_hll {
-    const TAG: u64 = 0x536b_6574_6368_0200;
-    const EMPTY: Self = Self { opaque: [0; 8] };
-    type State = HllState;
-    type Sketch<S> = Hll<S>;
-
-    #[inline(always)]
-    fn num_lines(state: &HllState) -> usize {
-        state.num_lines()
-    }
-
-    fn set_isa(state: &mut HllState, isa: Isa) {
-        state.set_isa(isa);
-    }
-
-    #[inline(always)]
-    fn attach<S: Lines>(lines: S, state: HllState) -> Result<Hll<S>, Error> {
-        Hll::attach(lines, state)
-    }
-
-    #[inline(always)]
-    fn state<S: Lines>(sketch: &Hll<S>) -> HllState {
-        *sketch.state()
-    }
+macro_rules! dispatched {
+    ($($handle:ty),*) => {$(
+        impl Dispatched for $handle {
+            fn set_isa(state: &mut Self::State, isa: Isa) {
+                state.set_isa(isa);
+            }
+        }
+    )*};
 }
+dispatched!(skl_bloom, skl_hll, skl_cms);
 
 /// What a handle may do with its lines: a number beside the tag of its kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,9 +209,6 @@ pub(crate) struct Handle<T: Opaque> {
     state: T::State,
 }
 
-const _: () = assert!(size_of::<Handle<skl_bloom>>() <= size_of::<skl_bloom>());
-const _: () = assert!(size_of::<Handle<skl_hll>>() <= size_of::<skl_hll>());
-
 impl<T: Opaque> Handle<T> {
     /// Fills the caller's handle.
     ///
@@ -123,7 +216,11 @@ impl<T: Opaque> Handle<T> {
     /// `handle` is writable. `lines` stay valid for the access that is given, as the C function documents.
     pub(crate) unsafe fn write(handle: *mut T, access: Access, lines: *mut u8, state: T::State) {
         // SAFETY: `handle` is writable (caller), and large and aligned enough for a `Handle` (asserted above).
-        unsafe { handle.cast::<Self>().write(Self { tag: T::TAG | access as u64, lines: lines.cast(), state }) }
+        unsafe {
+            // No byte of a handle is left unset: hosts copy and compare them.
+            handle.write(T::EMPTY);
+            handle.cast::<Self>().write(Self { tag: T::TAG | access as u64, lines: lines.cast(), state });
+        }
     }
 
     /// # Safety
@@ -196,7 +293,10 @@ impl<T: Opaque> Handle<T> {
     ///
     /// # Safety
     /// If not NULL, `handle` is writable and nothing else touches it during the call.
-    pub(crate) unsafe fn set_isa(handle: *mut T, isa: Isa) -> Result<(), skl_status> {
+    pub(crate) unsafe fn set_isa(handle: *mut T, isa: Isa) -> Result<(), skl_status>
+    where
+        T: Dispatched,
+    {
         // SAFETY: the caller's contract.
         unsafe {
             Self::get(handle)?;
@@ -313,20 +413,33 @@ impl Handle<skl_hll> {
     }
 }
 
-impl Handle<skl_bloom> {
-    /// The answer of `look` to the state and the lines of a handle, or the negative status of why there is none. What a
-    /// single look-up costs beyond the core is in here.
+impl<T: Opaque> Handle<T> {
+    /// The answer of `look` to the state and the lines of a handle, or the negative status of why there is none.
+    ///
+    /// # Safety
+    /// As `read_state`.
+    #[inline(always)]
+    pub(crate) unsafe fn look(handle: *const T, look: impl FnOnce(&T::State, &[Block]) -> c_int) -> c_int {
+        // SAFETY: the caller's contract.
+        match unsafe { Self::read_state(handle, |state, lines| Ok(look(state, lines))) } {
+            Ok(answer) => answer,
+            Err(status) => status as c_int,
+        }
+    }
+
+    /// Gives the state and the lines of a handle to `look`. What a single look-up costs beyond the core is in here.
     ///
     /// # Safety
     /// If not NULL, `handle` and its image are readable and nothing writes to them during the call.
     #[inline(always)]
-    pub(crate) unsafe fn look(handle: *const skl_bloom, look: impl FnOnce(&BloomState, &[Block]) -> c_int) -> c_int {
+    pub(crate) unsafe fn read_state<R>(
+        handle: *const T,
+        look: impl FnOnce(&T::State, &[Block]) -> Result<R, skl_status>,
+    ) -> Result<R, skl_status> {
         // SAFETY: the caller's contract. Pointer and number of lines were checked when the handle was filled.
         unsafe {
-            match Self::get(handle) {
-                Ok(held) => look(&held.state, slice::from_raw_parts(held.lines, held.state.num_lines())),
-                Err(status) => status as c_int,
-            }
+            let held = Self::get(handle)?;
+            look(&held.state, slice::from_raw_parts(held.lines, T::num_lines(&held.state)))
         }
     }
 
@@ -335,10 +448,10 @@ impl Handle<skl_bloom> {
     /// # Safety
     /// If not NULL, `handle` and its image are writable and nothing else touches them during the call.
     #[inline(always)]
-    pub(crate) unsafe fn change_state(
-        handle: *mut skl_bloom,
-        change: impl FnOnce(&mut BloomState, &mut [Block]) -> Result<(), Error>,
-    ) -> Result<(), skl_status> {
+    pub(crate) unsafe fn change_state<R>(
+        handle: *mut T,
+        change: impl FnOnce(&mut T::State, &mut [Block]) -> Result<R, Error>,
+    ) -> Result<R, skl_status> {
         // SAFETY: the caller's contract. Pointer and number of lines were checked when the handle was filled, for
         // writing if the handle may; it and the lines do not overlap, as the caller holds the one apart from the other.
         unsafe {
@@ -346,7 +459,7 @@ impl Handle<skl_bloom> {
                 return Err(SKL_ERR_READ_ONLY);
             }
             let held = &mut *handle.cast::<Self>();
-            let lines = slice::from_raw_parts_mut(held.lines, held.state.num_lines());
+            let lines = slice::from_raw_parts_mut(held.lines, T::num_lines(&held.state));
             Ok(change(&mut held.state, lines)?)
         }
     }
@@ -362,43 +475,4 @@ pub(crate) fn check<T>(handle: *const T) -> Result<(), skl_status> {
     } else {
         Ok(())
     }
-}
-
-/// Do not read the payload of a Bloom filter: opening takes constant time. For bytes that something else already
-/// vouches for.
-pub const SKL_OPEN_SKIP_PAYLOAD_CHECK: u32 = 1;
-/// Also open an image that was never sealed (shared memory, a crashed writer).
-pub const SKL_OPEN_ALLOW_UNSEALED: u32 = 2;
-/// Default for the view and open functions: check the payload's checksum, refuse unsealed images.
-pub const SKL_OPEN_STRICT: u32 = 0;
-
-pub(crate) fn options(flags: u32) -> Result<OpenOptions, skl_status> {
-    if flags & !(SKL_OPEN_SKIP_PAYLOAD_CHECK | SKL_OPEN_ALLOW_UNSEALED) != 0 {
-        return Err(SKL_ERR_ARGUMENT);
-    }
-    let mut options = OpenOptions::STRICT;
-    if flags & SKL_OPEN_SKIP_PAYLOAD_CHECK != 0 {
-        options = options.skip_payload_check();
-    }
-    if flags & SKL_OPEN_ALLOW_UNSEALED != 0 {
-        options = options.allow_unsealed();
-    }
-    Ok(options)
-}
-
-/// Opens the `len` bytes at `memory` for a handle.
-///
-/// # Safety
-/// `handle` is writable; `memory` is valid for the access as the C function documents.
-pub(crate) unsafe fn open_handle<T: Opaque>(
-    handle: *mut T,
-    access: Access,
-    memory: *const c_void,
-    open: impl FnOnce() -> Result<T::State, skl_status>,
-) -> Result<(), skl_status> {
-    check(handle)?;
-    let state = open()?;
-    // SAFETY: the caller's contract. A handle with `Access::Read` never writes through the pointer.
-    unsafe { Handle::write(handle, access, memory.cast_mut().cast(), state) };
-    Ok(())
 }

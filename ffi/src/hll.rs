@@ -1,10 +1,10 @@
 //! HyperLogLog: parameters, life cycle, inserts, estimates, merges.
 
-use crate::handle::{Access, Handle, check, open_handle, options, skl_hll};
+use crate::handle::{Access, Handle, skl_hll};
 use crate::hash::{id as hash_id, scheme};
 use crate::keys::{skl_keys, with_keys};
-use crate::memory::{allocate, array, array_mut, out, release, sized_out, skl_allocator};
-use crate::simd::isa;
+use crate::life::{self, open_handle, options};
+use crate::memory::{array, array_mut, out, sized_out, skl_allocator};
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
 use sketchline::{Error, Hashes, HllForm, HllMut, HllParams, HllRef, KeyBatch, KeyHash, overlap, overlap_bytes};
@@ -119,11 +119,7 @@ pub unsafe extern "C" fn skl_hll_init(
     params: *const skl_hll_params,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe {
-        let init = || Ok(*HllMut::init(array_mut(memory.cast(), len)?, skl_hll_params::read(params)?)?.state());
-        open_handle(handle, Access::Write, memory, init)
-    }
-    .into()
+    unsafe { life::init(handle, memory, len, skl_hll_params::read(params)) }
 }
 
 /// Makes a sketch without keys in memory of its own, from `allocator` or, if that is NULL, from the C library. It
@@ -137,17 +133,8 @@ pub unsafe extern "C" fn skl_hll_new(
     params: *const skl_hll_params,
     allocator: *const skl_allocator,
 ) -> skl_status {
-    // SAFETY: the caller's contract; what `allocate` gave is writable, and nobody else has it.
-    let made = || unsafe {
-        check(handle)?;
-        let params = skl_hll_params::read(params)?;
-        let hooks = array(allocator, usize::from(!allocator.is_null()))?.first().copied();
-        let len = params.image_bytes();
-        let memory = allocate(len, hooks)?;
-        let init = || Ok(*HllMut::init(array_mut(memory, len as usize)?, params)?.state());
-        open_handle(handle, Access::Own, memory.cast(), init).inspect_err(|_| release(memory))
-    };
-    made().into()
+    // SAFETY: the caller's contract.
+    unsafe { life::new(handle, skl_hll_params::read(params), allocator) }
 }
 
 /// Empties the handle, and gives its memory back if it came from skl_hll_new. NULL and handles that are empty
@@ -157,8 +144,8 @@ pub unsafe extern "C" fn skl_hll_new(
 /// `handle` is NULL or writable; no copy of it is used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_free(handle: *mut skl_hll) {
-    // SAFETY: the caller's contract. An empty handle is no error here.
-    let _ = unsafe { Handle::free(handle) };
+    // SAFETY: the caller's contract.
+    unsafe { life::free(handle) }
 }
 
 /// Opens an image of exactly `len` bytes to read it, in place, at any address. Reads header and payload.
@@ -173,11 +160,7 @@ pub unsafe extern "C" fn skl_hll_view(
     flags: u32,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe {
-        let open = || Ok(*HllRef::open(array(image.cast(), len)?, options(flags)?)?.state());
-        open_handle(handle, Access::Read, image, open)
-    }
-    .into()
+    unsafe { life::view(handle, image, len, flags) }
 }
 
 /// As skl_hll_view, to change the image in place. `memory` has `len` bytes, of which the first `image_len` are the
@@ -565,12 +548,8 @@ pub unsafe extern "C" fn skl_hll_get_overlap(
 /// `handle` is a sketch to write to, used by nobody else meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_clear(handle: *mut skl_hll) -> skl_status {
-    let clear = |sketch: &mut HllMut<'_>| {
-        sketch.clear();
-        Ok(())
-    };
     // SAFETY: the caller's contract.
-    unsafe { Handle::change(handle, clear) }.into()
+    unsafe { life::clear(handle) }
 }
 
 /// Finishes the image: sorts the tokens, leaves out room to grow, writes both checksums. Then the bytes of
@@ -580,12 +559,8 @@ pub unsafe extern "C" fn skl_hll_clear(handle: *mut skl_hll) -> skl_status {
 /// `handle` is a sketch to write to, used by nobody else meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_seal(handle: *mut skl_hll) -> skl_status {
-    let seal = |sketch: &mut HllMut<'_>| {
-        sketch.seal();
-        Ok(())
-    };
     // SAFETY: the caller's contract.
-    unsafe { Handle::change(handle, seal) }.into()
+    unsafe { life::seal(handle) }
 }
 
 /// Where the image is, and how long: without room to grow if it is sealed. The bytes belong to whoever provided them,
@@ -600,14 +575,7 @@ pub unsafe extern "C" fn skl_hll_image(
     len: *mut usize,
 ) -> skl_status {
     // SAFETY: the caller's contract.
-    let get = || unsafe {
-        let (image, len, sketch) = (out(image)?, out(len)?, Handle::sketch(handle)?);
-        let bytes = sketch.into_bytes();
-        image.set(bytes.as_ptr().cast());
-        len.set(bytes.len());
-        Ok(())
-    };
-    get().into()
+    unsafe { life::image(handle, image, len) }
 }
 
 /// Uses another SIMD level on this handle: SKL_ERR_SIMD if this machine does not have it.
@@ -616,11 +584,8 @@ pub unsafe extern "C" fn skl_hll_image(
 /// `handle` is a sketch; nobody else uses the handle meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_set_simd_level(handle: *mut skl_hll, level: c_int) -> skl_status {
-    match isa(level) {
-        // SAFETY: the caller's contract.
-        Ok(isa) => unsafe { Handle::set_isa(handle, isa) }.into(),
-        Err(status) => status,
-    }
+    // SAFETY: the caller's contract.
+    unsafe { life::set_simd_level(handle, level) }
 }
 
 /// What a sketch knows of itself.

@@ -6,9 +6,10 @@
 //! | `memory` | the only place where a C pointer becomes a Rust slice; the allocator |
 //! | `keys` | batches of keys as C describes them |
 //! | `hash`, `simd` | hash functions, SIMD levels |
-//! | `handle` | what is inside a handle |
+//! | `handle`, `life` | what is inside a handle; its life, the same for every kind |
 //! | `bloom`, `bloom_batch`, `payload` | the Bloom filter |
 //! | `hll` | HyperLogLog |
+//! | `cms`, `topk` | Count-Min; its most frequent keys |
 //!
 //! `include/sketchline.h` is generated from these sources; a test compares the two.
 #![cfg_attr(not(test), no_std)]
@@ -16,16 +17,19 @@
 
 pub mod bloom;
 pub mod bloom_batch;
+pub mod cms;
 pub mod handle;
 pub mod hash;
 pub mod hll;
 pub mod keys;
+pub mod life;
 pub mod memory;
 pub mod payload;
 pub mod simd;
 pub mod status;
 #[cfg(test)]
 mod tests;
+pub mod topk;
 
 use core::ffi::c_char;
 

@@ -9,6 +9,8 @@ use sketchline::Error;
 pub enum skl_status {
     /// Done.
     SKL_OK = 0,
+    /// Done; but a count stands at the greatest value of its counter, and may be too low. Not an error.
+    SKL_SATURATED = 1,
     /// A pointer is NULL that must not be.
     SKL_ERR_NULL = -1,
     /// A parameter is outside its documented range.
@@ -110,6 +112,7 @@ impl From<Result<(), skl_status>> for skl_status {
 pub extern "C" fn skl_status_string(status: c_int) -> *const c_char {
     let text = match status {
         0 => c"ok",
+        1 => c"done, but a count stands at the greatest value of its counter and may be too low",
         -1 => c"a pointer is NULL that must not be",
         -2 => c"a parameter is outside its documented range",
         -3 => c"no filter of this layout reaches the requested false-positive rate",

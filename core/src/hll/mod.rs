@@ -355,14 +355,6 @@ impl<'a> HllRef<'a> {
     }
 }
 
-impl<'a> HllRef<'a> {
-    /// [`Hll::as_bytes`], for as long as the bytes live.
-    pub fn into_bytes(self) -> &'a [u8] {
-        let len = self.as_bytes().len() / BLOCK_BYTES;
-        self.lines.get(..len).unwrap_or(&[]).as_flattened()
-    }
-}
-
 impl<'a> HllMut<'a> {
     /// A sketch without keys in memory of the caller, which is zeroed. Dense: exactly
     /// [`HllParams::image_bytes`] long. Sparse: that or any more lines.

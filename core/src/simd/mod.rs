@@ -8,6 +8,7 @@
 //! An [`Isa`] exists only for instructions that this CPU (and its operating system) runs: holding one is
 //! the proof that its kernels may be called.
 
+pub(crate) mod counters;
 mod kernel;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
@@ -19,8 +20,11 @@ mod x86;
 
 use crate::block::Block;
 use crate::bloom::probe::Pattern;
+use crate::cms::CounterSize;
+use crate::cms::column::Table;
 use core::fmt;
 use core::sync::atomic::{AtomicU8, Ordering};
+use counters::{Census, Counts};
 pub(crate) use registers::MANY;
 
 /// An instruction set that this machine has.
@@ -136,6 +140,36 @@ impl Isa {
         out.get(..len).unwrap_or(&[])
     }
 
+    /// Adds to the counters of every hash, one after the other; gives the greatest estimate that came of it.
+    pub(crate) fn add_counts(self, counters: &mut [Block], table: &Table, hashes: &[u64], counts: Counts<'_>) -> u64 {
+        // SAFETY: as in `hash_u64s`.
+        unsafe { counters::add_batch(counters, table, hashes, counts, self.0.cells) }
+    }
+
+    /// The estimates of the hashes, as far as both go.
+    pub(crate) fn estimate_counts(self, counters: &[Block], table: &Table, hashes: &[u64], out: &mut [u64]) {
+        // SAFETY: as in `hash_u64s`.
+        unsafe { counters::estimate_batch(counters, table, hashes, out, self.0.cells) }
+    }
+
+    /// `target += source`, counter by counter.
+    pub(crate) fn merge_counters(self, target: &mut [Block], source: &[Block], counter: CounterSize) {
+        // SAFETY: as in `hash_u64s`.
+        unsafe { (self.0.merge_counters)(target, source, counter) }
+    }
+
+    /// Every counter becomes `counter >> times`, for `times` below 64.
+    pub(crate) fn halve_counters(self, counters: &mut [Block], counter: CounterSize, times: u32) {
+        // SAFETY: as in `hash_u64s`.
+        unsafe { (self.0.halve_counters)(counters, counter, times) }
+    }
+
+    /// One pass over all counters.
+    pub(crate) fn census(self, counters: &[Block], counter: CounterSize) -> Census {
+        // SAFETY: as in `hash_u64s`.
+        unsafe { (self.0.census)(counters, counter) }
+    }
+
     /// How many blocks have 0, 1, .. 512 bits set.
     pub(crate) fn occupancy(self, blocks: &[Block]) -> Occupancy {
         let mut histogram = [0; 513];
@@ -195,6 +229,10 @@ struct Kernels {
     merge_many_registers: unsafe fn(&mut [u8], &[&[u8]; MANY]),
     histogram: unsafe fn(&[u8], &mut [u32; 64]),
     survivors: unsafe fn(&[u64], u64, &mut [u64]) -> usize,
+    cells: counters::FindCells,
+    merge_counters: unsafe fn(&mut [Block], &[Block], CounterSize),
+    halve_counters: unsafe fn(&mut [Block], CounterSize, u32),
+    census: unsafe fn(&[Block], CounterSize) -> Census,
 }
 
 /// The kernels compile three times, so that no inner loop asks about the number of probes:
@@ -293,6 +331,9 @@ macro_rules! kernels {
     ) => {
         use crate::block::Block;
         use crate::bloom::probe::{PATTERNS, Pattern};
+        use crate::cms::CounterSize;
+        use crate::cms::column::Table;
+        use crate::simd::counters;
         use crate::simd::{BloomKernels, EACH_LANE, Kernels, Occupancy, SOME_LANES, SOME_LANES_TWICE, kernel};
 
         $(#[$feature])?
@@ -360,6 +401,23 @@ macro_rules! kernels {
             }
         }
 
+        $(#[$feature])?
+        fn cells(table: &Table, hashes: &[u64; counters::GROUP], out: &mut [counters::Cells]) {
+            counters::cells(table, hashes, out)
+        }
+        $(#[$feature])?
+        fn merge_counters(target: &mut [Block], source: &[Block], counter: CounterSize) {
+            counters::merge(target, source, counter)
+        }
+        $(#[$feature])?
+        fn halve_counters(lines: &mut [Block], counter: CounterSize, times: u32) {
+            counters::halve(lines, counter, times)
+        }
+        $(#[$feature])?
+        fn census(lines: &[Block], counter: CounterSize) -> counters::Census {
+            counters::census(lines, counter)
+        }
+
         const fn bloom<const C: u8>(pattern: &'static Pattern) -> BloomKernels {
             BloomKernels {
                 pattern,
@@ -395,6 +453,10 @@ macro_rules! kernels {
             merge_many_registers,
             histogram,
             survivors: reject,
+            cells,
+            merge_counters,
+            halve_counters,
+            census,
         };
     };
 }

@@ -1,0 +1,559 @@
+//! Count-Min counters: add, estimate, merge, age, look over. Plain code that each instruction set compiles anew.
+//!
+//! In a batch the counters of 32 keys are found at once, in wide registers, while those of the 32 keys before are
+//! asked for and changed one after the other: equal keys in a batch count as they would alone.
+
+use super::{prefetch_read, prefetch_write};
+use crate::block::{BLOCK_BYTES, Block};
+use crate::cms::column::{MAX_DEPTH, Table, rows_counter, two_line_counter};
+use crate::cms::{CmsLayout, CounterSize};
+
+/// What to add: the same for every key, or a number for each.
+#[derive(Clone, Copy)]
+pub(crate) enum Counts<'a> {
+    Same(u64),
+    Each(&'a [u64]),
+}
+
+impl<'a> Counts<'a> {
+    /// Those of `len` keys from number `first` on.
+    pub(crate) fn from(self, first: usize, len: usize) -> Self {
+        match self {
+            Counts::Same(count) => Counts::Same(count),
+            Counts::Each(counts) => Counts::Each(counts.get(first..first + len).unwrap_or(&[])),
+        }
+    }
+
+    /// The sum over `len` keys; stops at 2^64 - 1.
+    pub(crate) fn total(self, len: usize) -> u64 {
+        match self {
+            Counts::Same(count) => count.saturating_mul(len as u64),
+            Counts::Each(counts) => counts.iter().fold(0, |total, count| total.saturating_add(*count)),
+        }
+    }
+
+    #[inline(always)]
+    fn of(&self, i: usize) -> u64 {
+        match self {
+            Counts::Same(count) => *count,
+            Counts::Each(counts) => counts.get(i).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// What a pass over all counters finds, padding included.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Census {
+    pub(crate) zeros: u64,
+    pub(crate) saturated: u64,
+    pub(crate) greatest: u64,
+}
+
+/// A little-endian unsigned integer that stops at its greatest value.
+pub(super) trait Counter: Copy + Ord + Default {
+    const CAP: Self;
+    fn at_most(count: u64) -> Self;
+    fn get(self) -> u64;
+    fn plus(self, count: Self) -> Self;
+    fn le(self) -> Self;
+}
+
+macro_rules! counter {
+    ($int:ty) => {
+        impl Counter for $int {
+            const CAP: Self = Self::MAX;
+
+            #[inline(always)]
+            fn at_most(count: u64) -> Self {
+                count.min(Self::MAX.into()) as Self
+            }
+
+            #[inline(always)]
+            fn get(self) -> u64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn plus(self, count: Self) -> Self {
+                self.saturating_add(count)
+            }
+
+            #[inline(always)]
+            fn le(self) -> Self {
+                self.to_le()
+            }
+        }
+    };
+}
+counter!(u32);
+counter!(u64);
+
+/// # Safety
+/// There is a counter number `at`, to be read.
+#[inline(always)]
+unsafe fn load<C: Counter>(counters: *const C, at: usize) -> C {
+    // SAFETY: the caller's contract; an image may be at any address.
+    unsafe { counters.add(at).read_unaligned().le() }
+}
+
+/// # Safety
+/// There is a counter number `at`, to be written.
+#[inline(always)]
+unsafe fn store<C: Counter>(counters: *mut C, at: usize, counter: C) {
+    // SAFETY: the caller's contract; an image may be at any address.
+    unsafe { counters.add(at).write_unaligned(counter.le()) }
+}
+
+/// Keys whose counters are found at once.
+pub(crate) const GROUP: usize = 32;
+/// The numbers of the counters of a group, one array for each row.
+pub(crate) type Cells = [u64; GROUP];
+
+/// The counters of a group of hashes, as many rows as there is room for. The only part of a batch that wide registers
+/// help: a counter at a time must be changed.
+#[inline(always)]
+pub(super) fn cells(table: &Table, hashes: &[u64; GROUP], out: &mut [Cells]) {
+    match table.layout {
+        CmsLayout::Rows => {
+            for (row, out) in out.iter_mut().enumerate() {
+                for (hash, out) in hashes.iter().zip(out) {
+                    *out = rows_counter(table, *hash, row) as u64;
+                }
+            }
+        }
+        CmsLayout::TwoLine => {
+            for (row, out) in out.iter_mut().enumerate() {
+                for (hash, out) in hashes.iter().zip(out) {
+                    *out = two_line_counter(table, *hash, row) as u64;
+                }
+            }
+        }
+    }
+}
+
+/// `target += source`, counter by counter, as far as both go.
+#[inline(always)]
+pub(super) fn merge(target: &mut [Block], source: &[Block], counter: CounterSize) {
+    let (target, source) = (target.as_flattened_mut(), source.as_flattened());
+    match counter {
+        CounterSize::U32 => {
+            for (target, source) in target.as_chunks_mut().0.iter_mut().zip(source.as_chunks().0) {
+                *target = u32::from_le_bytes(*target).saturating_add(u32::from_le_bytes(*source)).to_le_bytes();
+            }
+        }
+        CounterSize::U64 => {
+            for (target, source) in target.as_chunks_mut().0.iter_mut().zip(source.as_chunks().0) {
+                *target = u64::from_le_bytes(*target).saturating_add(u64::from_le_bytes(*source)).to_le_bytes();
+            }
+        }
+    }
+}
+
+/// Every counter becomes `counter >> times`; `times` is below 64, and a shift of all bits gives 0.
+#[inline(always)]
+pub(super) fn halve(counters: &mut [Block], counter: CounterSize, times: u32) {
+    let bytes = counters.as_flattened_mut();
+    match counter {
+        CounterSize::U32 => {
+            // In two steps, neither of which reaches the width: one pass without a test for each counter.
+            let (first, then) = (times.min(31), u32::from(times > 31));
+            for counter in bytes.as_chunks_mut().0 {
+                *counter = (u32::from_le_bytes(*counter) >> first >> then).to_le_bytes();
+            }
+        }
+        CounterSize::U64 => {
+            for counter in bytes.as_chunks_mut().0 {
+                *counter = (u64::from_le_bytes(*counter) >> (times & 63)).to_le_bytes();
+            }
+        }
+    }
+}
+
+/// One pass over all counters.
+#[inline(always)]
+pub(super) fn census(counters: &[Block], counter: CounterSize) -> Census {
+    let bytes = counters.as_flattened();
+    let mut census = Census::default();
+    match counter {
+        CounterSize::U32 => {
+            let mut greatest = 0;
+            for line in bytes.as_chunks::<BLOCK_BYTES>().0 {
+                let (mut zeros, mut saturated) = (0u32, 0u32);
+                for counter in line.as_chunks().0 {
+                    let counter = u32::from_le_bytes(*counter);
+                    zeros += u32::from(counter == 0);
+                    saturated += u32::from(counter == u32::MAX);
+                    greatest = counter.max(greatest);
+                }
+                census.zeros += u64::from(zeros);
+                census.saturated += u64::from(saturated);
+            }
+            census.greatest = greatest.into();
+        }
+        CounterSize::U64 => {
+            for counter in bytes.as_chunks().0 {
+                let counter = u64::from_le_bytes(*counter);
+                census.zeros += u64::from(counter == 0);
+                census.saturated += u64::from(counter == u64::MAX);
+                census.greatest = counter.max(census.greatest);
+            }
+        }
+    }
+    census
+}
+
+/// The counters of a key, given by their numbers.
+#[derive(Clone, Copy)]
+struct Cell<const N: usize> {
+    at: [usize; N],
+    depth: usize,
+}
+
+/// Adds to the counters of a key; gives its estimate after that.
+///
+/// # Safety
+/// The numbers are below that of the counters, which are writable.
+#[inline(always)]
+unsafe fn raise<C: Counter, const N: usize, const CONSERVATIVE: bool>(counters: *mut C, cell: Cell<N>, count: C) -> C {
+    let mut least = C::CAP;
+    if !CONSERVATIVE {
+        for &at in cell.at.iter().take(cell.depth) {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let raised = load(counters, at).plus(count);
+                store(counters, at, raised);
+                least = least.min(raised);
+            }
+        }
+        return least;
+    }
+    let mut values = [C::default(); N];
+    for (&at, value) in cell.at.iter().zip(&mut values).take(cell.depth) {
+        // SAFETY: the caller's contract.
+        *value = unsafe { load(counters, at) };
+        least = least.min(*value);
+    }
+    let target = least.plus(count);
+    for (&at, value) in cell.at.iter().zip(values).take(cell.depth) {
+        // SAFETY: the caller's contract.
+        unsafe { store(counters, at, value.max(target)) };
+    }
+    target
+}
+
+/// The least of the counters of a key.
+///
+/// # Safety
+/// The numbers are below that of the counters, which are readable.
+#[inline(always)]
+unsafe fn least<C: Counter, const N: usize>(counters: *const C, cell: Cell<N>) -> C {
+    let mut least = C::CAP;
+    for &at in cell.at.iter().take(cell.depth) {
+        // SAFETY: the caller's contract.
+        least = least.min(unsafe { load(counters, at) });
+    }
+    least
+}
+
+/// Four rows, the usual depth, are unrolled.
+const FOUR: usize = 4;
+
+#[inline(always)]
+fn cell<const N: usize>(table: &Table, hash: u64) -> Cell<N> {
+    let depth = depth::<N>(table);
+    let mut at = [0; N];
+    for (row, at) in at.iter_mut().take(depth).enumerate() {
+        *at = match table.layout {
+            CmsLayout::Rows => rows_counter(table, hash, row),
+            CmsLayout::TwoLine => two_line_counter(table, hash, row),
+        };
+    }
+    Cell { at, depth }
+}
+
+#[inline(always)]
+fn depth<const N: usize>(table: &Table) -> usize {
+    if N == FOUR { FOUR } else { usize::from(table.depth) }
+}
+
+/// Adds to one key; gives its estimate after that. Of another table: 0.
+#[inline(always)]
+pub(crate) fn add(counters: &mut [Block], table: &Table, hash: u64, count: u64) -> u64 {
+    if counters.len() as u64 != table.num_lines() {
+        return 0;
+    }
+    let at = counters.as_mut_ptr();
+    // SAFETY: there are as many lines as the table says (checked), and so every counter of a hash is among them.
+    unsafe {
+        match (table.counter, usize::from(table.depth), table.conservative) {
+            (CounterSize::U32, FOUR, false) => add_one::<u32, FOUR, false>(at.cast(), table, hash, count),
+            (CounterSize::U32, FOUR, true) => add_one::<u32, FOUR, true>(at.cast(), table, hash, count),
+            _ => add_any(at, table, hash, count),
+        }
+    }
+}
+
+/// # Safety
+/// As `add_one`.
+#[inline(never)]
+unsafe fn add_any(at: *mut Block, table: &Table, hash: u64, count: u64) -> u64 {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match (table.counter, table.conservative) {
+            (CounterSize::U32, false) => add_one::<u32, MAX_DEPTH, false>(at.cast(), table, hash, count),
+            (CounterSize::U32, true) => add_one::<u32, MAX_DEPTH, true>(at.cast(), table, hash, count),
+            (CounterSize::U64, false) => add_one::<u64, MAX_DEPTH, false>(at.cast(), table, hash, count),
+            (CounterSize::U64, true) => add_one::<u64, MAX_DEPTH, true>(at.cast(), table, hash, count),
+        }
+    }
+}
+
+/// # Safety
+/// The counters are those of the table, and writable.
+#[inline(always)]
+unsafe fn add_one<C: Counter, const N: usize, const CONSERVATIVE: bool>(
+    counters: *mut C,
+    table: &Table,
+    hash: u64,
+    count: u64,
+) -> u64 {
+    // SAFETY: the caller's contract; the numbers of a hash are below that of the counters (`column.rs`).
+    unsafe { raise::<C, N, CONSERVATIVE>(counters, cell(table, hash), C::at_most(count)).get() }
+}
+
+/// The estimate of one key. Of another table: 0.
+#[inline(always)]
+pub(crate) fn estimate(counters: &[Block], table: &Table, hash: u64) -> u64 {
+    if counters.len() as u64 != table.num_lines() {
+        return 0;
+    }
+    let at = counters.as_ptr();
+    // SAFETY: as in `add`.
+    unsafe {
+        match (table.counter, usize::from(table.depth)) {
+            (CounterSize::U32, FOUR) => least::<u32, FOUR>(at.cast(), cell(table, hash)).get(),
+            (CounterSize::U32, _) => least::<u32, MAX_DEPTH>(at.cast(), cell(table, hash)).get(),
+            (CounterSize::U64, _) => least::<u64, MAX_DEPTH>(at.cast(), cell(table, hash)).get(),
+        }
+    }
+}
+
+/// Finds the counters of a group: [`cells`] of some instruction set.
+///
+/// # Safety
+/// To be called only where its instructions may run.
+pub(super) type FindCells = unsafe fn(&Table, &[u64; GROUP], &mut [Cells]);
+
+/// From this size on counters are asked for ahead: beyond the L2 cache.
+const PREFETCH_FROM_LINES: usize = 512 * 1024 / BLOCK_BYTES;
+
+/// What is done with the counters of each key of a batch, in order.
+trait Visit<C, const N: usize> {
+    /// # Safety
+    /// The numbers are below that of the counters, which are writable unless `READS`.
+    unsafe fn key(&mut self, i: usize, counters: *mut C, cell: Cell<N>);
+    const READS: bool;
+}
+
+struct Adding<'a, const CONSERVATIVE: bool> {
+    counts: Counts<'a>,
+    greatest: u64,
+}
+
+impl<C: Counter, const N: usize, const CONSERVATIVE: bool> Visit<C, N> for Adding<'_, CONSERVATIVE> {
+    const READS: bool = false;
+
+    #[inline(always)]
+    unsafe fn key(&mut self, i: usize, counters: *mut C, cell: Cell<N>) {
+        let count = C::at_most(self.counts.of(i));
+        // SAFETY: the caller's contract.
+        let after = unsafe { raise::<C, N, CONSERVATIVE>(counters, cell, count) };
+        self.greatest = self.greatest.max(after.get());
+    }
+}
+
+struct Estimating<'a> {
+    out: &'a mut [u64],
+}
+
+impl<C: Counter, const N: usize> Visit<C, N> for Estimating<'_> {
+    const READS: bool = true;
+
+    #[inline(always)]
+    unsafe fn key(&mut self, i: usize, counters: *mut C, cell: Cell<N>) {
+        if let Some(out) = self.out.get_mut(i) {
+            // SAFETY: the caller's contract.
+            *out = unsafe { least(counters.cast_const(), cell) }.get();
+        }
+    }
+}
+
+/// Adds to every key, one after the other; gives the greatest estimate that came of it.
+///
+/// # Safety
+/// `find` may run here.
+pub(super) unsafe fn add_batch(
+    counters: &mut [Block],
+    table: &Table,
+    hashes: &[u64],
+    counts: Counts<'_>,
+    find: FindCells,
+) -> u64 {
+    if counters.len() as u64 != table.num_lines() {
+        return 0;
+    }
+    let at = counters.as_mut_ptr();
+    // SAFETY: the caller's contract, and the lines were counted.
+    unsafe {
+        match table.conservative {
+            false => {
+                let mut adding = Adding::<false> { counts, greatest: 0 };
+                walk(at, table, hashes, find, &mut adding);
+                adding.greatest
+            }
+            true => {
+                let mut adding = Adding::<true> { counts, greatest: 0 };
+                walk(at, table, hashes, find, &mut adding);
+                adding.greatest
+            }
+        }
+    }
+}
+
+/// Estimates every key, as far as `out` goes.
+///
+/// # Safety
+/// `find` may run here.
+pub(super) unsafe fn estimate_batch(
+    counters: &[Block],
+    table: &Table,
+    hashes: &[u64],
+    out: &mut [u64],
+    find: FindCells,
+) {
+    if counters.len() as u64 == table.num_lines() {
+        // SAFETY: the caller's contract, and the lines were counted. `Estimating` only reads.
+        unsafe { walk(counters.as_ptr().cast_mut(), table, hashes, find, &mut Estimating { out }) }
+    }
+}
+
+/// # Safety
+/// `find` may run here; the lines are those of the table, writable unless `V` only reads.
+#[inline(always)]
+unsafe fn walk<V>(lines: *mut Block, table: &Table, hashes: &[u64], find: FindCells, visit: &mut V)
+where
+    V: Visit<u32, FOUR> + Visit<u32, MAX_DEPTH> + Visit<u64, MAX_DEPTH>,
+{
+    // SAFETY: the caller's contract.
+    unsafe {
+        match (table.counter, usize::from(table.depth)) {
+            (CounterSize::U32, FOUR) => groups::<u32, FOUR, V>(lines.cast(), table, hashes, find, visit),
+            (CounterSize::U32, _) => groups::<u32, MAX_DEPTH, V>(lines.cast(), table, hashes, find, visit),
+            (CounterSize::U64, _) => groups::<u64, MAX_DEPTH, V>(lines.cast(), table, hashes, find, visit),
+        }
+    }
+}
+
+/// # Safety
+/// As `walk`.
+#[inline(always)]
+unsafe fn groups<C: Counter, const N: usize, V: Visit<C, N>>(
+    counters: *mut C,
+    table: &Table,
+    hashes: &[u64],
+    find: FindCells,
+    visit: &mut V,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match table.num_lines() as usize <= PREFETCH_FROM_LINES {
+            true => groups_ahead::<C, N, V, false>(counters, table, hashes, find, visit),
+            false => groups_ahead::<C, N, V, true>(counters, table, hashes, find, visit),
+        }
+    }
+}
+
+/// # Safety
+/// As `walk`.
+#[inline(always)]
+unsafe fn groups_ahead<C: Counter, const N: usize, V: Visit<C, N>, const AHEAD: bool>(
+    counters: *mut C,
+    table: &Table,
+    hashes: &[u64],
+    find: FindCells,
+    visit: &mut V,
+) {
+    let depth = depth::<N>(table).min(N);
+    // The layout with two lines needs one prefetch for each two rows.
+    let step = match table.layout {
+        CmsLayout::Rows => 1,
+        CmsLayout::TwoLine => 2,
+    };
+    let mut groups = hashes.chunks(GROUP);
+    let mut buffers = [[[0; GROUP]; N]; 2];
+    // SAFETY: the caller's contract.
+    let mut keys = unsafe { find_group(table, groups.next(), find, buffers[0].get_mut(..depth).unwrap_or(&mut [])) };
+    if AHEAD {
+        for i in 0..keys {
+            // SAFETY: the numbers of a hash are below that of the counters.
+            unsafe { ask::<C, N, V>(counters, &buffers[0], i, depth, step) };
+        }
+    }
+    let (mut first, mut turn) = (0, 0);
+    while keys > 0 {
+        let [even, odd] = &mut buffers;
+        let (now, next) = if turn == 0 { (even, odd) } else { (odd, even) };
+        // SAFETY: the caller's contract.
+        let keys_next = unsafe { find_group(table, groups.next(), find, next.get_mut(..depth).unwrap_or(&mut [])) };
+        for i in 0..keys {
+            if AHEAD && i < keys_next {
+                // SAFETY: as above.
+                unsafe { ask::<C, N, V>(counters, next, i, depth, step) };
+            }
+            let at = core::array::from_fn(|row| now[row][i % GROUP] as usize);
+            // SAFETY: as above; the caller's contract.
+            unsafe { visit.key(first + i, counters, Cell { at, depth }) };
+        }
+        (first, keys, turn) = (first + keys, keys_next, 1 - turn);
+    }
+}
+
+/// The counters of a group of at most [`GROUP`] hashes; how many they are.
+///
+/// # Safety
+/// `find` may run here.
+#[inline(always)]
+unsafe fn find_group(table: &Table, hashes: Option<&[u64]>, find: FindCells, out: &mut [Cells]) -> usize {
+    let hashes = hashes.unwrap_or(&[]);
+    match hashes.first_chunk::<GROUP>() {
+        // SAFETY: the caller's contract.
+        Some(group) => unsafe { find(table, group, out) },
+        None if hashes.is_empty() => {}
+        None => {
+            let mut group = [0; GROUP];
+            group.iter_mut().zip(hashes).for_each(|(to, from)| *to = *from);
+            // SAFETY: the caller's contract.
+            unsafe { find(table, &group, out) }
+        }
+    }
+    hashes.len()
+}
+
+/// Asks for the lines of a key.
+///
+/// # Safety
+/// The numbers are below that of the counters.
+#[inline(always)]
+unsafe fn ask<C, const N: usize, V: Visit<C, N>>(
+    counters: *mut C,
+    cells: &[Cells; N],
+    i: usize,
+    depth: usize,
+    step: usize,
+) {
+    for row in cells.iter().take(depth).step_by(step) {
+        // SAFETY: the caller's contract.
+        let at = unsafe { counters.add(row[i % GROUP] as usize) };
+        if V::READS { prefetch_read(at.cast()) } else { prefetch_write(at.cast()) }
+    }
+}
