@@ -24,7 +24,7 @@ impl<S: Lines> Cms<S> {
     pub fn estimate_batch(&self, keys: &dyn KeyBatch, out: &mut [u64]) -> Result<(), Error> {
         keys.check(self.state.hashing())?;
         let out = out.get_mut(..keys.len()).ok_or(Error::BufferTooSmall)?;
-        let (table, isa) = (&self.state.table, self.state.isa());
+        let (table, isa) = (&self.state.table, self.state.isa);
         for_each_buffer(keys, self.state.key_seed().unwrap_or(0), isa, |first, hashes| {
             let out = out.get_mut(first..).unwrap_or(&mut []);
             isa.estimate_counts(self.counters(), table, hashes, out);
@@ -62,7 +62,7 @@ impl<S: LinesMut> Cms<S> {
 
     fn add_all(&mut self, keys: &dyn KeyBatch, counts: Counts<'_>) -> Result<u64, Error> {
         keys.check(self.state.hashing())?;
-        let (seed, isa) = (self.state.key_seed().unwrap_or(0), self.state.isa());
+        let (seed, isa) = (self.state.key_seed().unwrap_or(0), self.state.isa);
         let mut greatest = 0;
         let (state, lines) = (&mut self.state, self.lines.lines_mut());
         for_each_buffer(keys, seed, isa, |first, hashes| {
@@ -89,8 +89,7 @@ impl CmsState {
         if hashes.is_empty() {
             return 0;
         }
-        let (table, isa) = (self.table, self.isa());
         let counters = self.counters_mut(lines, counts.total(hashes.len()));
-        isa.add_counts(counters, &table, hashes, counts)
+        self.isa.add_counts(counters, &self.table, hashes, counts)
     }
 }

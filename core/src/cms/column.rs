@@ -38,6 +38,8 @@ pub(crate) const MULTIPLIERS: [u64; MAX_DEPTH] = {
 /// What tells where the counters of a hash are, and how they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
+    /// Lines of all counters.
+    pub(crate) num_lines: u64,
     /// Rows: the width. Two-line: lines of a half.
     pub(crate) size: u32,
     /// Lines of a row, or of a half.
@@ -46,42 +48,60 @@ pub(crate) struct Table {
     pub(crate) layout: CmsLayout,
     pub(crate) counter: CounterSize,
     pub(crate) conservative: bool,
+    pub(crate) form: Form,
+}
+
+/// Tables for which there are kernels of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Four rows of 32-bit counters.
+    FourRows,
+    /// Two lines, 32-bit counters.
+    TwoLine,
+    Other,
 }
 
 impl Table {
-    /// Lines of all counters.
-    pub(crate) const fn num_lines(&self) -> u64 {
-        let parts = match self.layout {
-            CmsLayout::Rows => self.depth as u64,
-            CmsLayout::TwoLine => 2,
+    /// Parts are the rows, or the two halves. Parameters that are checked.
+    pub(crate) const fn new(layout: CmsLayout, counter: CounterSize, size: u32, depth: u8) -> Self {
+        let (parts, part_lines) = match layout {
+            // Below 2^29: eight bytes a counter.
+            CmsLayout::Rows => (depth, (size as u64 * counter.bytes() as u64).div_ceil(BLOCK_BYTES as u64) as u32),
+            CmsLayout::TwoLine => (2, size),
         };
-        parts * self.part_lines as u64
+        let form = match (layout, counter, depth) {
+            (CmsLayout::Rows, CounterSize::U32, 4) => Form::FourRows,
+            (CmsLayout::TwoLine, CounterSize::U32, _) => Form::TwoLine,
+            _ => Form::Other,
+        };
+        let num_lines = parts as u64 * part_lines as u64;
+        Self { num_lines, size, part_lines, depth, layout, counter, conservative: false, form }
     }
 
     /// Counters from one row, or half, to the next.
     #[inline(always)]
-    pub(crate) const fn part_counters(&self) -> usize {
-        self.part_lines as usize * (BLOCK_BYTES / self.counter.bytes())
+    pub(crate) const fn part_counters(&self, counter: CounterSize) -> usize {
+        self.part_lines as usize * counter.per_line()
     }
 }
 
-/// The number, among all counters, of the counter of a hash in a row. Below the number of counters.
+/// The number, among all counters, of the counter of a hash in a row. Below the number of counters. `counter` is that
+/// of the table, given beside it where it is known when this is compiled.
 #[inline(always)]
-pub(crate) fn rows_counter(table: &Table, hash: u64, row: usize) -> usize {
+pub(crate) fn rows_counter(table: &Table, counter: CounterSize, hash: u64, row: usize) -> usize {
     let x = hash.wrapping_mul(MULTIPLIERS[row % MAX_DEPTH]);
-    row * table.part_counters() + scaled(x, table.size)
+    row * table.part_counters(counter) + scaled(x, table.size)
 }
 
 /// As [`rows_counter`], in the two-line layout, whose rows are 0..4.
 #[inline(always)]
-pub(crate) fn two_line_counter(table: &Table, hash: u64, row: usize) -> usize {
+pub(crate) fn two_line_counter(table: &Table, counter: CounterSize, hash: u64, row: usize) -> usize {
     let (half, group) = (row / 2 % 2, row % 2);
-    let per_line = BLOCK_BYTES / table.counter.bytes();
-    let per_group = per_line / 2;
+    let per_group = counter.per_line() / 2;
     let x = hash.wrapping_mul(MULTIPLIERS[half]);
     let line = half * table.part_lines as usize + scaled(x, table.size);
     let chosen = (x >> (16 + 3 * group)) as usize & (per_group - 1);
-    line * per_line + group * per_group + chosen
+    line * counter.per_line() + group * per_group + chosen
 }
 
 /// The high half of `x` scaled to `0..size`.
@@ -109,14 +129,19 @@ mod tests {
         let columns = |hash: u64, width: u64| -> Vec<usize> {
             let params = CmsParams::rows(width, 5).unwrap();
             let table = params.table();
-            (0..5).map(|row| rows_counter(table, hash, row) - row * table.part_counters()).collect()
+            (0..5)
+                .map(|row| {
+                    rows_counter(table, CounterSize::U32, hash, row) - row * table.part_counters(CounterSize::U32)
+                })
+                .collect()
         };
         assert_eq!(columns(1, 16_384), [14472, 7070, 433, 15906, 1742]);
         assert_eq!(columns(0x0123_4567_89ab_cdef, 16_384), [12533, 8883, 10750, 11724, 16119]);
         assert_eq!(columns(0x9e37_79b9_7f4a_7c15, 1_000_003), [766_441, 794_876, 289_971, 956_708, 916_696]);
 
         let params = CmsParams::two_line(1000).unwrap();
-        let counters: Vec<_> = (0..4).map(|row| two_line_counter(params.table(), 0x0123_4567_89ab_cdef, row)).collect();
+        let counters: Vec<_> =
+            (0..4).map(|row| two_line_counter(params.table(), CounterSize::U32, 0x0123_4567_89ab_cdef, row)).collect();
         assert_eq!(counters, [12229, 12237, 24674, 24684]);
     }
 }

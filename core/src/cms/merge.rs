@@ -14,7 +14,7 @@ impl<S: LinesMut> Cms<S> {
     /// [`Error::Incompatible`] if layout, width, depth, counters, hash or seed differ; nothing is changed then.
     pub fn merge<T: Lines>(&mut self, other: &Cms<T>) -> Result<(), Error> {
         check_same_counters(&self.state, &other.state)?;
-        let (isa, counter) = (self.state.isa(), self.state.table.counter);
+        let (isa, counter) = (self.state.isa, self.state.table.counter);
         isa.merge_counters(self.counters_mut(other.total()), other.counters(), counter);
         Ok(())
     }
@@ -42,7 +42,7 @@ impl<S: LinesMut> Cms<S> {
             return self.clear();
         }
         let total = self.total() >> times;
-        let (isa, counter) = (self.state.isa(), self.state.table.counter);
+        let (isa, counter) = (self.state.isa, self.state.table.counter);
         isa.halve_counters(self.counters_mut(0), counter, times);
         if let Some(line) = self.lines.lines_mut().first_mut() {
             set_total(line, total);

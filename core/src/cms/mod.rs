@@ -45,21 +45,22 @@ pub type CmsRef<'a> = Cms<&'a [Block]>;
 /// A sketch in bytes that it may change, at any alignment.
 pub type CmsMut<'a> = Cms<&'a mut [Block]>;
 
-/// All that a sketch knows besides its lines, in 24 bytes; see [`crate::BloomState`].
+/// All that a sketch knows besides its lines, in 48 bytes; see [`crate::BloomState`].
 #[derive(Clone, Copy)]
 pub struct CmsState {
+    isa: Isa,
     seed_or_tag: u64,
     table: Table,
     hash_id: u8,
-    level: u8,
     /// The header in the lines is sealed.
     sealed: bool,
     /// 0: no byte of a state is left unset, since hosts copy and compare them.
     #[allow(dead_code, reason = "written, never read")]
-    unused: u8,
+    unused: [u8; PADDING],
 }
 
-const _: () = assert!(size_of::<CmsState>() == 24);
+const PADDING: usize = 6;
+const _: () = assert!(size_of::<CmsState>() == 40 + size_of::<Isa>());
 
 /// Where the header keeps the total.
 const TOTAL: core::ops::Range<usize> = 40..48;
@@ -67,12 +68,12 @@ const TOTAL: core::ops::Range<usize> = 40..48;
 impl CmsState {
     fn new(params: CmsParams) -> Self {
         Self {
+            isa: Isa::default_for_new(),
             seed_or_tag: params.hashing().seed_or_tag(),
             table: *params.table(),
             hash_id: params.hashing().id(),
-            level: Isa::default_for_new().level(),
             sealed: false,
-            unused: 0,
+            unused: [0; PADDING],
         }
     }
 
@@ -139,28 +140,30 @@ impl CmsState {
         HashScheme::from_parts(self.hash_id, self.seed_or_tag).unwrap_or(HashScheme::Caller { tag: self.seed_or_tag })
     }
 
-    fn isa(&self) -> Isa {
-        Isa::from_level(self.level).unwrap_or(Isa::PORTABLE)
-    }
-
     /// The counters among some lines, about to be changed: takes the seal off first, and adds to the total.
     #[inline(always)]
     fn counters_mut<'a>(&mut self, lines: &'a mut [Block], added: u64) -> &'a mut [Block] {
-        let Some((line, counters)) = lines.split_first_mut() else { return &mut [] };
-        let total = total(line).saturating_add(added);
         if self.sealed {
-            self.sealed = false;
-            *line = self.header(total).encode_unsealed();
+            self.unseal(lines);
         }
-        set_total(line, total);
+        let Some((line, counters)) = lines.split_first_mut() else { return &mut [] };
+        set_total(line, total(line).saturating_add(added));
         counters
+    }
+
+    #[cold]
+    fn unseal(&mut self, lines: &mut [Block]) {
+        self.sealed = false;
+        if let Some(line) = lines.first_mut() {
+            *line = self.header(total(line)).encode_unsealed();
+        }
     }
 
     /// [`Cms::add_hash`] without a [`Cms`]: into these lines, [`CmsState::num_lines`] of them.
     #[inline(always)]
     pub fn add_hash(&mut self, lines: &mut [Block], hash: KeyHash, count: u64) -> u64 {
-        let table = self.table;
-        counters::add(self.counters_mut(lines, count), &table, hash.raw(), count)
+        let lines = self.counters_mut(lines, count);
+        counters::add(lines, &self.table, hash.raw(), count)
     }
 
     /// [`Cms::estimate_hash`] without a [`Cms`]: of these lines, [`CmsState::num_lines`] of them.
@@ -188,7 +191,7 @@ impl CmsState {
     #[inline(always)]
     pub fn num_lines(&self) -> usize {
         // A sketch is in memory, so that its size is one of the machine.
-        self.table.num_lines() as usize + 1
+        self.table.num_lines as usize + 1
     }
 
     /// The shape.
@@ -198,12 +201,12 @@ impl CmsState {
 
     /// The SIMD level in use, as [`Isa::level`] numbers them.
     pub fn level(&self) -> u8 {
-        self.level
+        self.isa.level()
     }
 
     /// Uses another instruction set. Answers and bytes do not change with it.
     pub fn set_isa(&mut self, isa: Isa) {
-        self.level = isa.level();
+        self.isa = isa;
     }
 
     /// Whether the header in memory is sealed.
@@ -224,7 +227,7 @@ fn set_total(header: &mut Block, total: u64) {
 
 impl core::fmt::Debug for CmsState {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CmsState").field("params", &self.params()).field("level", &self.level).finish_non_exhaustive()
+        f.debug_struct("CmsState").field("params", &self.params()).field("isa", &self.isa).finish_non_exhaustive()
     }
 }
 
@@ -422,9 +425,11 @@ impl<S: Lines> Cms<S> {
     /// Looks at every counter: one pass.
     pub fn census(&self) -> CmsCensus {
         let table = &self.state.table;
-        let found = self.state.isa().census(self.counters(), table.counter);
+        let found = self.state.isa.census(self.counters(), table.counter);
         let padding = match table.layout {
-            CmsLayout::Rows => (table.part_counters() - table.size as usize) as u64 * u64::from(table.depth),
+            CmsLayout::Rows => {
+                (table.part_counters(table.counter) - table.size as usize) as u64 * u64::from(table.depth)
+            }
             CmsLayout::TwoLine => 0,
         };
         CmsCensus { zeros: found.zeros.saturating_sub(padding), saturated: found.saturated, greatest: found.greatest }

@@ -35,6 +35,15 @@ impl CounterSize {
         self as usize
     }
 
+    /// Counters in a line.
+    #[inline(always)]
+    pub(crate) const fn per_line(self) -> usize {
+        match self {
+            CounterSize::U32 => BLOCK_BYTES / 4,
+            CounterSize::U64 => BLOCK_BYTES / 8,
+        }
+    }
+
     /// The value at which a counter stops.
     pub const fn cap(self) -> u64 {
         match self {
@@ -114,7 +123,7 @@ impl CmsParams {
         let lines = bytes / BLOCK_BYTES as u64;
         match layout {
             CmsLayout::Rows => {
-                let width = lines / u64::from(depth) * (BLOCK_BYTES / counter.bytes()) as u64;
+                let width = lines / u64::from(depth) * counter.per_line() as u64;
                 Self::of_size(layout, counter, width, depth)
             }
             CmsLayout::TwoLine => Self::of_size(layout, counter, lines / 2, depth),
@@ -142,12 +151,7 @@ impl CmsParams {
             return Err(Error::InvalidArgument);
         }
         let size = u32::try_from(size).map_err(|_| Error::TooLarge)?;
-        let part_lines = match layout {
-            // Below 2^29: eight bytes a counter.
-            CmsLayout::Rows => (u64::from(size) * counter.bytes() as u64).div_ceil(BLOCK_BYTES as u64) as u32,
-            CmsLayout::TwoLine => size,
-        };
-        let table = Table { size, part_lines, depth: depth as u8, layout, counter, conservative: false };
+        let table = Table::new(layout, counter, size, depth as u8);
         Ok(Self { table, hashing: HashScheme::NATIVE })
     }
 
@@ -222,7 +226,7 @@ impl CmsParams {
 
     /// Bytes of the counters alone.
     pub const fn payload_bytes(&self) -> u64 {
-        self.table.num_lines() * BLOCK_BYTES as u64
+        self.table.num_lines * BLOCK_BYTES as u64
     }
 
     /// Bytes of the image: one header line and the counters.
@@ -235,7 +239,7 @@ const TWO_LINE_DEPTH: u32 = 4;
 
 /// Counters of a line among which one row of the two-line layout chooses: half of the line.
 const fn line_width(counter: CounterSize) -> u64 {
-    (BLOCK_BYTES / 2 / counter.bytes()) as u64
+    counter.per_line() as u64 / 2
 }
 
 #[cfg(test)]
