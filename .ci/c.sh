@@ -52,6 +52,19 @@ case $isa in avx512*) under_valgrind=avx2 ;; *) under_valgrind=$isa ;; esac
 REQUIRE_ISA=$under_valgrind run_tests build/c/gcc-static \
     valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all
 
+# made_on_purpose LOG COMMAND...: it must fail, and speak of a race.
+made_on_purpose() {
+    if timeout 300 "${@:2}" >"$1" 2>&1 || ! grep -q 'data race' "$1"; then
+        echo "a race made on purpose went unnoticed: ${*:2}" >&2
+        exit 1
+    fi
+}
+# The library as it is released, while ThreadSanitizer below has one of its own.
+echo "helgrind"
+helgrind=(valgrind --quiet --tool=helgrind --error-exitcode=1 build/c/gcc-static/threads)
+REQUIRE_ISA=$under_valgrind timeout 300 "${helgrind[@]}" steady
+REQUIRE_ISA=$under_valgrind made_on_purpose build/c/helgrind.log "${helgrind[@]}" steady-race
+
 sanitized() { # SANITIZER RUSTFLAGS: the library built with it too, so that accesses in Rust are seen
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=$2 cargo build --locked --release -p sketchline-ffi \
         --target x86_64-unknown-linux-gnu --target-dir "build/$1"
@@ -67,7 +80,4 @@ echo "ThreadSanitizer"
 sanitized thread '-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer'
 build_tests build/c/thread "$clang" -fsanitize=thread build/thread/x86_64-unknown-linux-gnu/release/libsketchline.a
 timeout 300 build/c/thread/threads
-if timeout 300 build/c/thread/threads race >build/c/race.log 2>&1 || ! grep -q 'data race' build/c/race.log; then
-    echo "a race made on purpose went unnoticed" >&2
-    exit 1
-fi
+made_on_purpose build/c/race.log build/c/thread/threads race
