@@ -4,7 +4,7 @@ CARGO ?= cargo
 LIB = target/release/libsketchline.a
 SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
 
-.PHONY: help lib header demo test test-long bench peers perf callgrind huge-pages neoverse clean
+.PHONY: help lib header abi-bless demo test test-long bench peers perf callgrind huge-pages neoverse clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -19,6 +19,9 @@ $(LIB): $(SOURCES)
 
 header: ## include/sketchline.h, from the sources of ffi/
 	SKETCHLINE_BLESS=1 $(CARGO) test -q -p sketchline-ffi header_is_current
+
+abi-bless: ## ffi/dist/abi, what the ABI must stay, from the header
+	@.ci/abi.sh bless
 
 demo: lib ## the main job: SQLite with and without a filter in front (DEMO_ARGS='...')
 	@c-examples/demo $(DEMO_ARGS)

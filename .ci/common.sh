@@ -34,3 +34,16 @@ emulated_core_tests() {
     done
     cargo test "$@" -p sketchline "${tests[@]}"
 }
+
+# cargo_i686 CRATES COMMAND FLAG...: cargo for 32-bit x86 under build/i686, with rustup's library for it or, where that
+# cannot be had, the CRATES of it built from Debian's sources. Its programs run on x86-64 as they are.
+cargo_i686() {
+    local flags=(--locked --target i686-unknown-linux-gnu --target-dir build/i686)
+    if command -v rustup >/dev/null && rustup target add i686-unknown-linux-gnu >build/rustup.log 2>&1; then
+        cargo "$2" "${flags[@]}" "${@:3}"
+    else
+        .ci/need rustc-web cargo-web rust-web-src
+        PATH=/usr/bin:$PATH RUSTC_BOOTSTRAP=1 CARGO_PROFILE_DEV_PANIC=unwind \
+            cargo "$2" "${flags[@]}" "-Zbuild-std=$1" "${@:3}"
+    fi
+}
