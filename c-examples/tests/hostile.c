@@ -382,6 +382,10 @@ static void wrong_lengths(void)
     memcpy(world.memory, world.viewed, BYTES);
     REFUSES(SKL_ERR_LENGTH, skl_bloom_view(&world.target, world.memory, BYTES + 64, 0));
     REFUSES(SKL_ERR_LENGTH, skl_bloom_open(&world.target, world.memory, BYTES + 64, 0));
+    /* The right length but for 4 GiB, which a size_t of 32 bits does not show. */
+    world.params.num_blocks += 1 << 26;
+    REFUSES(SKL_ERR_LENGTH, skl_bloom_init(&world.target, world.memory, BYTES, &world.params));
+    world.params.num_blocks -= 1 << 26;
     for (len = SIZE_MAX; len >= SIZE_MAX - 63; len -= 63) { /* the second is a multiple of 64 */
         REFUSES(SKL_ERR_LENGTH, skl_bloom_init(&world.target, world.memory, len, &world.params));
         REFUSES(SKL_ERR_LENGTH, skl_bloom_view(&world.target, world.viewed, len, 0));

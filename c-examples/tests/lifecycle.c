@@ -11,6 +11,9 @@ enum { KEYS = 1000 };
 static void allocator(void)
 {
     static const uint64_t blocks[] = {1, 2, 1000, 65536, 70001}; /* the last ones get huge pages */
+    static const uint64_t images[] = {128, UINT64_C(0x7fffff80), UINT64_C(0x7fffffc0), UINT64_C(0x80000000),
+                                      UINT64_C(0xffffffc0), UINT64_C(0x100000000), UINT64_C(0x100000080),
+                                      UINT64_C(0x4000000000)};
     struct watch watch;
     skl_allocator hooks;
     skl_bloom handle, pattern;
@@ -34,13 +37,16 @@ static void allocator(void)
         skl_bloom_free(&handle); /* again: nothing left to free */
         CHECK_EQUAL(SKL_ERR_HANDLE, skl_bloom_contains_u64(&handle, 1));
     }
-    /* An allocator that has nothing, also for more than any machine has: 256 GiB. */
+    /* An allocator that has nothing, which is not asked for more than an object can be: half of the addresses, less
+     * the line in front. 256 GiB are the most that the format allows. */
     hooks = watched_by(&watch, 0);
     memset(&pattern, 0xa5, sizeof pattern);
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < sizeof images / sizeof *images; i++) {
         memset(&handle, 0xa5, sizeof handle);
-        CHECK_OK(skl_bloom_params_explicit(i == 0 ? 1 : UINT32_MAX, 8, &params));
-        CHECK_EQUAL(SKL_ERR_NO_MEMORY, skl_bloom_new(&handle, &params, &hooks));
+        CHECK_OK(skl_bloom_params_explicit(images[i] / 64 - 1, 8, &params));
+        CHECK(params.image_bytes == images[i]);
+        CHECK_EQUAL(images[i] > SIZE_MAX / 2 - 64 ? SKL_ERR_TOO_LARGE : SKL_ERR_NO_MEMORY,
+                    skl_bloom_new(&handle, &params, &hooks));
         CHECK(memcmp(&handle, &pattern, sizeof handle) == 0);
     }
     CHECK_EQUAL(0, watch.live);

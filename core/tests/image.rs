@@ -545,6 +545,20 @@ fn opening_hostile_bytes_allocates_nothing() {
     }
 }
 
+/// A length that is right but for 4 GiB, which 32 bits do not hold.
+#[test]
+fn lengths_do_not_wrap() {
+    let image = sealed(params(3, 8), 30);
+    for wraps in [1, 2, 63] {
+        let longer = with_field(&image, (16, 8), field(&image, (16, 8)) + (wraps << 32));
+        let larger = with_field(&longer, (32, 4), field(&image, (32, 4)) + (wraps << 26));
+        for image in [longer, larger] {
+            assert_eq!(BloomRef::open(&resealed(image.clone()), STRICT).err(), Some(Error::WrongLength));
+            assert_eq!(BloomFilter::from_image(&resealed(image), UNSEALED).err(), Some(Error::WrongLength));
+        }
+    }
+}
+
 #[test]
 fn sizes_beyond_reason_allocate_nothing() {
     let too_large = peak(|| BloomParams::for_fpr(1_000_000_000_000_000_000, 0.01));

@@ -131,10 +131,21 @@ fn lengths_of_large_images() {
     assert_eq!(MAX_BYTES, 64 * MAX_BLOCKS);
 }
 
+/// What fits the format but not the address space is refused, and not allocated by what is left of its length.
+#[test]
+#[cfg(target_pointer_width = "32")]
+fn beyond_the_address_space() {
+    let most_bytes = isize::MAX as u64;
+    for image_bytes in [most_bytes + 1, (1 << 32) - 64, 1 << 32, (1 << 32) + 128, 1 << 37, MAX_BYTES + 64] {
+        let params = BloomParams::explicit(image_bytes / 64 - 1, 8).unwrap();
+        assert_eq!(params.image_bytes(), image_bytes);
+        assert_eq!(BloomFilter::new(params).err(), Some(Error::TooLarge), "{image_bytes} bytes");
+    }
+}
+
 #[test]
 fn beyond_the_limits() {
     assert_eq!(BloomParams::for_bytes(1, u64::MAX / 4), Err(Error::TooLarge));
-    assert_eq!(BloomParams::for_bytes(1, usize::MAX as u64 / 4), Err(Error::TooLarge));
     assert_eq!(BloomParams::for_bytes(1, u64::MAX), Err(Error::TooLarge));
     for keys in [MAX_KEYS + 1, 1 << 63, u64::MAX] {
         assert_eq!(BloomParams::for_fpr(keys, 0.01), Err(Error::TooLarge));
