@@ -25,21 +25,21 @@ run_tests() {
     done
 }
 
-# emulated_core_tests FLAG...: the core's tests but for accuracy, which looks at millions of keys. What that
+# most_core_tests COMMAND...: the core's tests but for accuracy, which looks at millions of keys. What that
 # counts follows from the bits, and the others compare every bit with the definition.
-emulated_core_tests() {
+most_core_tests() {
     local source tests=(--lib)
     for source in core/tests/*.rs; do
         case $source in *accuracy.rs) ;; *) tests+=(--test "$(basename "$source" .rs)") ;; esac
     done
-    cargo test "$@" -p sketchline "${tests[@]}"
+    "$@" -p sketchline "${tests[@]}"
 }
 
-# cargo_i686 CRATES COMMAND FLAG...: cargo for 32-bit x86 under build/i686, with rustup's library for it or, where that
-# cannot be had, the CRATES of it built from Debian's sources. Its programs run on x86-64 as they are.
+# cargo_i686 CRATES COMMAND FLAG...: cargo for 32-bit x86, under build/i686 or CARGO_TARGET_DIR. Takes rustup's library for
+# it or, where that cannot be had, the CRATES of it built from Debian's sources.
 cargo_i686() {
-    local flags=(--locked --target i686-unknown-linux-gnu --target-dir build/i686)
-    if command -v rustup >/dev/null && rustup target add i686-unknown-linux-gnu >build/rustup.log 2>&1; then
+    local flags=(--locked --target i686-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-build/i686}")
+    if command -v rustup >/dev/null && rustup target add i686-unknown-linux-gnu &>/dev/null; then
         cargo "$2" "${flags[@]}" "${@:3}"
     else
         .ci/need rustc-web cargo-web rust-web-src
