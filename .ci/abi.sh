@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/common.sh
 clang='clang-19'
-.ci/need abigail-tools binutils gcc g++ gcc-multilib "$clang" python3
+.ci/need abigail-tools binutils gcc g++ "$clang" python3
 baseline=ffi/dist/abi
 mkdir -p build/abi "$baseline"
 if [ "$(uname -m)" != x86_64 ]; then
@@ -15,16 +15,13 @@ if [ "$(uname -m)" != x86_64 ]; then
 fi
 
 gcc -E -P include/sketchline.h | .ci/abi.py stubs >build/abi/stubs.c
-stub() { # OUTPUT FLAG...
-    gcc -std=c99 -g -shared -fPIC -nostdlib -Iinclude "${@:2}" build/abi/stubs.c -o "$1"
-}
 abi() { # LIBRARY FLAG...
     abidw --no-show-locs --no-corpus-path --no-comp-dir-path --type-id-style hash "${@:2}" "$1"
 }
 
-same() { # BITS LIBRARY
-    local name=build/abi/$1 flags
-    stub "$name.so" "-m$1"
+same() { # BITS LIBRARY GCC COMPILER...: the last for C of later years and C++
+    local name=build/abi/$1 compiler enums
+    $3 -std=c99 -g -shared -fPIC -nostdlib -Iinclude build/abi/stubs.c -o "$name.so"
     abi "$name.so" >"$name.c.abi"
     abi "$2" --load-all-types >"$name.rust.abi"
     .ci/abi.py describe "$name.c.abi" >"$name.c"
@@ -35,10 +32,9 @@ same() { # BITS LIBRARY
     fi
     { cat build/abi/stubs.c && readelf --debug-dump=info "$2" 2>/dev/null |
         .ci/abi.py asserts "$name.rust.abi" ffi/src/*.rs; } >"$name.asserts.c"
-    for flags in 'gcc -std=c99' "$clang -std=c2x" 'g++ -x c++ -std=c++11' "$clang -x c++ -std=c++20"; do
+    for compiler in "${@:3}"; do
         for enums in -fno-short-enums -fshort-enums; do
-            # shellcheck disable=SC2086
-            $flags "-m$1" "$enums" -Iinclude -fsyntax-only "$name.asserts.c"
+            $compiler "$enums" -Iinclude -fsyntax-only "$name.asserts.c"
         done
     done
     echo "$1 bits: $(wc -l <"$name.c") facts, $(grep -c '^_Static_assert' "$name.asserts.c") of them asserted in C and C++"
@@ -46,9 +42,11 @@ same() { # BITS LIBRARY
 
 export CARGO_PROFILE_DEV_DEBUG=2
 cargo build --quiet --locked --target-dir build/abi/64 -p sketchline-ffi
-same 64 build/abi/64/debug/libsketchline.so
+same 64 build/abi/64/debug/libsketchline.so gcc "$clang -std=c2x" 'g++ -x c++ -std=c++11' "$clang -x c++ -std=c++20"
 cargo_i686 core build --quiet -p sketchline-ffi
-same 32 build/i686/i686-unknown-linux-gnu/debug/libsketchline.so
+for_32=--target=i686-linux-gnu
+same 32 build/i686/i686-unknown-linux-gnu/debug/libsketchline.so i686-linux-gnu-gcc "$clang $for_32 -std=c2x" \
+    "$clang $for_32 -x c++ -std=c++11" "$clang $for_32 -x c++ -std=c++20"
 
 nm -D --defined-only build/abi/64/debug/libsketchline.so | awk '{ print $3 }' | LC_ALL=C sort >build/abi/symbols.txt
 if [ "${1-}" = bless ]; then

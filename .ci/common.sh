@@ -36,9 +36,12 @@ most_core_tests() {
 }
 
 # cargo_i686 CRATES COMMAND FLAG...: cargo for 32-bit x86, under build/i686 or CARGO_TARGET_DIR. Takes rustup's library for
-# it or, where that cannot be had, the CRATES of it built from Debian's sources.
+# it or, where that cannot be had, the CRATES of it built from Debian's sources. Not gcc -m32: what that needs and the
+# other cross compilers exclude each other.
 cargo_i686() {
     local flags=(--locked --target i686-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-build/i686}")
+    .ci/need gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386 lib32gcc-s1
+    export CARGO_TARGET_I686_UNKNOWN_LINUX_GNU_LINKER=i686-linux-gnu-gcc
     if command -v rustup >/dev/null && rustup target add i686-unknown-linux-gnu &>/dev/null; then
         cargo "$2" "${flags[@]}" "${@:3}"
     else
