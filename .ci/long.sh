@@ -3,3 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo test --locked --release -p sketchline -- --ignored --nocapture
+.ci/breaks.sh
