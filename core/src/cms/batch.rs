@@ -45,7 +45,7 @@ impl<S: LinesMut> Cms<S> {
     /// # Errors
     /// What [`KeyBatch::check`] finds; nothing is counted then.
     pub fn add_batch(&mut self, keys: &dyn KeyBatch, count: u64) -> Result<u64, Error> {
-        self.add_all(keys, Counts::Same(count))
+        self.add_all(keys, Counts::same(&count))
     }
 
     /// As [`Cms::add_batch`], key `i` by `counts[i]`.
@@ -57,7 +57,7 @@ impl<S: LinesMut> Cms<S> {
         if counts.len() != keys.len() {
             return Err(Error::BadKeys);
         }
-        self.add_all(keys, Counts::Each(counts))
+        self.add_all(keys, Counts::each(counts))
     }
 
     fn add_all(&mut self, keys: &dyn KeyBatch, counts: Counts<'_>) -> Result<u64, Error> {
@@ -72,9 +72,9 @@ impl<S: LinesMut> Cms<S> {
             } else {
                 let (mut packed, mut packed_counts) = ([0; BUFFER], [0; BUFFER]);
                 let valid = only_valid(keys, first, hashes, &mut packed);
-                let counts = match counts {
-                    Counts::Same(count) => Counts::Same(count),
-                    Counts::Each(counts) => Counts::Each(only_valid(keys, first, counts, &mut packed_counts)),
+                let counts = match counts.as_each() {
+                    None => counts,
+                    Some(counts) => Counts::each(only_valid(keys, first, counts, &mut packed_counts)),
                 };
                 state.add_hashes(lines, valid, counts)
             };

@@ -8,36 +8,48 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::cms::column::{Form, MAX_DEPTH, Table, rows_counter, two_line_counter};
 use crate::cms::{CmsLayout, CounterSize};
 
-/// What to add: the same for every key, or a number for each.
+/// What to add to each key: a number for each, or the first for all. No branch in the loops, which the compiler would
+/// write twice.
 #[derive(Clone, Copy)]
-pub(crate) enum Counts<'a> {
-    Same(u64),
-    Each(&'a [u64]),
+pub(crate) struct Counts<'a> {
+    numbers: &'a [u64],
+    /// All bits, or none.
+    mask: usize,
 }
 
 impl<'a> Counts<'a> {
+    pub(crate) fn same(count: &'a u64) -> Self {
+        Self { numbers: core::slice::from_ref(count), mask: 0 }
+    }
+
+    pub(crate) fn each(numbers: &'a [u64]) -> Self {
+        Self { numbers, mask: usize::MAX }
+    }
+
+    /// A number for each key, if they differ.
+    pub(crate) fn as_each(self) -> Option<&'a [u64]> {
+        (self.mask != 0).then_some(self.numbers)
+    }
+
     /// Those of `len` keys from number `first` on.
     pub(crate) fn from(self, first: usize, len: usize) -> Self {
-        match self {
-            Counts::Same(count) => Counts::Same(count),
-            Counts::Each(counts) => Counts::Each(counts.get(first..first + len).unwrap_or(&[])),
+        match self.as_each() {
+            None => self,
+            Some(numbers) => Self::each(numbers.get(first..first + len).unwrap_or(&[])),
         }
     }
 
     /// The sum over `len` keys; stops at 2^64 - 1.
     pub(crate) fn total(self, len: usize) -> u64 {
-        match self {
-            Counts::Same(count) => count.saturating_mul(len as u64),
-            Counts::Each(counts) => counts.iter().fold(0, |total, count| total.saturating_add(*count)),
+        match self.as_each() {
+            None => self.of(0).saturating_mul(len as u64),
+            Some(numbers) => numbers.iter().fold(0, |total, count| total.saturating_add(*count)),
         }
     }
 
     #[inline(always)]
     fn of(&self, i: usize) -> u64 {
-        match self {
-            Counts::Same(count) => *count,
-            Counts::Each(counts) => counts.get(i).copied().unwrap_or(0),
-        }
+        self.numbers.get(i & self.mask).copied().unwrap_or(0)
     }
 }
 
@@ -116,8 +128,14 @@ pub(super) fn cells(table: &Table, hashes: &[u64; GROUP], out: &mut [Cells]) {
     match table.form {
         Form::FourRows => cells_of::<FourRows>(table, hashes, out),
         Form::TwoLine => cells_of::<TwoLine>(table, hashes, out),
-        Form::Other => cells_of::<AnyLayout>(table, hashes, out),
+        Form::Other => any_cells(table, hashes, out),
     }
+}
+
+/// One copy for all instruction sets.
+#[inline(never)]
+fn any_cells(table: &Table, hashes: &[u64; GROUP], out: &mut [Cells]) {
+    cells_of::<AnyLayout>(table, hashes, out);
 }
 
 #[inline(always)]
@@ -170,32 +188,36 @@ pub(super) fn halve(counters: &mut [Block], counter: CounterSize, times: u32) {
 /// One pass over all counters.
 #[inline(always)]
 pub(super) fn census(counters: &[Block], counter: CounterSize) -> Census {
-    let bytes = counters.as_flattened();
+    /// Few enough for counts of 32 bits, as wide as the counters.
+    const LINES: usize = 1 << 16;
     let mut census = Census::default();
-    match counter {
-        CounterSize::U32 => {
-            let mut greatest = 0;
-            for line in bytes.as_chunks::<BLOCK_BYTES>().0 {
-                let (mut zeros, mut saturated) = (0u32, 0u32);
-                for counter in line.as_chunks().0 {
+    for lines in counters.chunks(LINES) {
+        let bytes = lines.as_flattened();
+        let (zeros, saturated, greatest) = match counter {
+            CounterSize::U32 => {
+                let (mut zeros, mut saturated, mut greatest) = (0u32, 0u32, 0u32);
+                for counter in bytes.as_chunks().0 {
                     let counter = u32::from_le_bytes(*counter);
                     zeros += u32::from(counter == 0);
                     saturated += u32::from(counter == u32::MAX);
-                    greatest = counter.max(greatest);
+                    greatest = greatest.max(counter);
                 }
-                census.zeros += u64::from(zeros);
-                census.saturated += u64::from(saturated);
+                (zeros.into(), saturated.into(), greatest.into())
             }
-            census.greatest = greatest.into();
-        }
-        CounterSize::U64 => {
-            for counter in bytes.as_chunks().0 {
-                let counter = u64::from_le_bytes(*counter);
-                census.zeros += u64::from(counter == 0);
-                census.saturated += u64::from(counter == u64::MAX);
-                census.greatest = counter.max(census.greatest);
+            CounterSize::U64 => {
+                let (mut zeros, mut saturated, mut greatest) = (0u64, 0u64, 0u64);
+                for counter in bytes.as_chunks().0 {
+                    let counter = u64::from_le_bytes(*counter);
+                    zeros += u64::from(counter == 0);
+                    saturated += u64::from(counter == u64::MAX);
+                    greatest = greatest.max(counter);
+                }
+                (zeros, saturated, greatest)
             }
-        }
+        };
+        census.zeros += zeros;
+        census.saturated += saturated;
+        census.greatest = census.greatest.max(greatest);
     }
     census
 }
@@ -525,26 +547,8 @@ unsafe fn groups<C: Counter, const N: usize, V: Visit<C, N>>(
     find: FindCells,
     visit: &mut V,
 ) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match table.num_lines as usize <= PREFETCH_FROM_LINES {
-            true => groups_ahead::<C, N, V, false>(counters, table, hashes, find, visit),
-            false => groups_ahead::<C, N, V, true>(counters, table, hashes, find, visit),
-        }
-    }
-}
-
-/// # Safety
-/// As `walk`.
-#[inline(always)]
-unsafe fn groups_ahead<C: Counter, const N: usize, V: Visit<C, N>, const AHEAD: bool>(
-    counters: *mut C,
-    table: &Table,
-    hashes: &[u64],
-    find: FindCells,
-    visit: &mut V,
-) {
     let depth = if N == FOUR { FOUR } else { usize::from(table.depth).min(N) };
+    let ahead = table.num_lines as usize > PREFETCH_FROM_LINES;
     // The layout with two lines needs one prefetch for each two rows.
     let step = match table.layout {
         CmsLayout::Rows => 1,
@@ -552,30 +556,31 @@ unsafe fn groups_ahead<C: Counter, const N: usize, V: Visit<C, N>, const AHEAD: 
     };
     let mut groups = hashes.chunks(GROUP);
     let mut buffers = [[[0; GROUP]; N]; 2];
-    // SAFETY: the caller's contract.
-    let mut keys = unsafe { find_group(table, groups.next(), find, buffers[0].get_mut(..depth).unwrap_or(&mut [])) };
-    if AHEAD {
-        for i in 0..keys {
-            // SAFETY: the numbers of a hash are below that of the counters.
-            unsafe { ask::<C, N, V>(counters, &buffers[0], i, depth, step) };
-        }
-    }
-    let (mut first, mut turn) = (0, 0);
-    while keys > 0 {
-        let [even, odd] = &mut buffers;
-        let (now, next) = if turn == 0 { (even, odd) } else { (odd, even) };
+    let [even, odd] = &mut buffers;
+    let (mut now, mut next) = (even, odd);
+    let mut keys = 0;
+    let mut first = 0;
+    // The first turn has no keys yet, and asks for those of the next.
+    loop {
         // SAFETY: the caller's contract.
         let keys_next = unsafe { find_group(table, groups.next(), find, next.get_mut(..depth).unwrap_or(&mut [])) };
-        for i in 0..keys {
-            if AHEAD && i < keys_next {
-                // SAFETY: as above.
+        let asked = if ahead { keys_next } else { 0 };
+        for i in 0..keys.max(asked) {
+            if i < asked {
+                // SAFETY: the numbers of a hash are below that of the counters.
                 unsafe { ask::<C, N, V>(counters, next, i, depth, step) };
             }
-            let at = core::array::from_fn(|row| now[row][i % GROUP] as usize);
-            // SAFETY: as above; the caller's contract.
-            unsafe { visit.key(first + i, counters, Cell { at, depth }) };
+            if i < keys {
+                let at = core::array::from_fn(|row| now[row][i % GROUP] as usize);
+                // SAFETY: as above; the caller's contract.
+                unsafe { visit.key(first + i, counters, Cell { at, depth }) };
+            }
         }
-        (first, keys, turn) = (first + keys, keys_next, 1 - turn);
+        (first, keys) = (first + keys, keys_next);
+        if keys == 0 {
+            return;
+        }
+        core::mem::swap(&mut now, &mut next);
     }
 }
 
