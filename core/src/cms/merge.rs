@@ -8,12 +8,17 @@ use crate::lines::{Lines, LinesMut};
 impl<S: LinesMut> Cms<S> {
     /// Adds the counts of another sketch of the same shape and hash, counter by counter: for a sketch that is not
     /// conservative, what the joined stream would have built. Estimates of conservative sketches, too, are never too
-    /// low afterwards.
+    /// low afterwards. One that is not conservative takes in none that is: it would keep the mode, but its rows would
+    /// no longer be sums of counts, on which [`Cms::inner_product`] relies.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] if layout, width, depth, counters, hash or seed differ; nothing is changed then.
+    /// [`Error::Incompatible`] if layout, width, depth, counters, hash or seed differ, or only the other one is
+    /// conservative; nothing is changed then.
     pub fn merge<T: Lines>(&mut self, other: &Cms<T>) -> Result<(), Error> {
         check_same_counters(&self.state, &other.state)?;
+        if other.state.table.conservative && !self.state.table.conservative {
+            return Err(Error::Incompatible);
+        }
         let (isa, counter) = (self.state.isa, self.state.table.counter);
         isa.merge_counters(self.counters_mut(other.total()), other.counters(), counter);
         Ok(())
@@ -52,8 +57,8 @@ impl<S: LinesMut> Cms<S> {
 
 impl<S: Lines> Cms<S> {
     /// Estimates the sum over all keys of the product of their counts in both sketches (the size of a join): never
-    /// too low, and too high by more than `epsilon` times the product of the totals with a probability of at most
-    /// `delta`. Stops at 2^64 - 1. One pass over both.
+    /// too low while no counter has stopped, and too high by more than `epsilon` times the product of the totals with
+    /// a probability of at most `delta`. Stops at 2^64 - 1. One pass over both.
     ///
     /// ```
     /// use sketchline::{CmsParams, CountMinSketch};
