@@ -12,7 +12,7 @@ use crate::lines::LinesMut;
 ///   roundings take away less than 1);
 /// - it is at most twice the most that came in any one period, and `total * epsilon` on top with a probability of
 ///   `1 - delta`, where the total fades as the counts do;
-/// - a key that comes at a steady rate has between once and twice what comes in `W`.
+/// - a key that has long come at a steady rate has between once and twice what comes in `W`, less 1 for the roundings.
 ///
 /// So a throttle at `2 t + total * epsilon` never stops a key that stays below `t` per period, and always stops one
 /// that comes more than `4 t + 2 total * epsilon + 2` times within `W`.
