@@ -1,14 +1,15 @@
 //! The image: golden bytes, what is refused and why, the life of a seal, and what is allocated.
 
+#[path = "common/allocations.rs"]
+mod allocations;
 mod common;
 
-use common::{Guarded, JUNK, Random, for_every_isa};
+use allocations::peak;
+use common::{Guarded, JUNK, Random, for_every_isa, resealed};
 use sketchline::{
     Bloom, BloomFilter, BloomMut, BloomParams, BloomRef, Error, HashScheme, Hashes, KeyHash, Lines, LinesMut,
     OpenOptions, U64Keys,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 const STRICT: OpenOptions = OpenOptions::STRICT;
 const UNSEALED: OpenOptions = OpenOptions::STRICT.allow_unsealed();
@@ -131,15 +132,6 @@ fn field(image: &[u8], (at, len): (usize, usize)) -> u64 {
 fn with_field(image: &[u8], (at, len): (usize, usize), value: u64) -> Vec<u8> {
     let mut image = image.to_vec();
     image[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
-    image
-}
-
-/// The image with both checksums made right again.
-fn resealed(mut image: Vec<u8>) -> Vec<u8> {
-    let payload = KeyHash::of(&image[64..], 0).raw();
-    image[48..56].copy_from_slice(&payload.to_le_bytes());
-    let header = KeyHash::of(&image[..56], 0).raw();
-    image[56..64].copy_from_slice(&header.to_le_bytes());
     image
 }
 
@@ -488,45 +480,7 @@ fn filters_may_be_shared_between_threads() {
     shared::<BloomMut<'_>>();
 }
 
-// What is allocated: by this thread, above what it had at the start of a measurement.
-
-struct Counting;
-
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    NOW.set(NOW.get() + bytes);
-    PEAK.set(PEAK.get().max(NOW.get()));
-}
-
-// SAFETY: the system's allocator, whose contract is passed on; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller's contract.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// The most bytes that were allocated at one time.
-fn peak<T>(run: impl FnOnce() -> T) -> (T, isize) {
-    let before = NOW.get();
-    PEAK.set(before);
-    let result = run();
-    (result, PEAK.get() - before)
-}
+// What is allocated.
 
 #[test]
 fn opening_hostile_bytes_allocates_nothing() {

@@ -1,7 +1,7 @@
 //! Shared by the tests: random numbers, the scalar definition at work, a runner for every instruction set.
 #![allow(dead_code)] // Each test binary uses a part of it.
 
-use sketchline::{Block, Bloom, Isa, KeyBatch, Lines, block_index, block_mask};
+use sketchline::{Block, Bloom, Isa, KeyBatch, KeyHash, Lines, block_index, block_mask};
 use std::io::Write;
 use std::sync::Once;
 
@@ -148,4 +148,13 @@ impl Guarded {
         assert!(before.iter().chain(after).all(|byte| *byte == Self::GUARD), "a byte outside the filter changed");
         &self.memory[self.range.clone()]
     }
+}
+
+/// The image with both checksums made right again.
+pub(crate) fn resealed(mut image: Vec<u8>) -> Vec<u8> {
+    let payload = KeyHash::of(&image[64..], 0).raw();
+    image[48..56].copy_from_slice(&payload.to_le_bytes());
+    let header = KeyHash::of(&image[..56], 0).raw();
+    image[56..64].copy_from_slice(&header.to_le_bytes());
+    image
 }
