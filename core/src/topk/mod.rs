@@ -406,13 +406,14 @@ impl<S: LinesMut> TopK<S> {
     }
 
     /// Holds a key if its estimate is one of the `k` greatest; whether it is held. The hash is that of the sketch.
-    /// A key longer than there is room for is cut; its hash and its length are kept.
+    /// A key longer than there is room for is cut; its hash and its length are kept. Estimates are expected to grow:
+    /// after the sketch was halved comes [`TopK::refresh`].
     pub fn offer(&mut self, key: &[u8], hash: KeyHash, estimate: u64) -> bool {
         self.hold(TopEntry { count: estimate, hash, key, key_len: key.len() })
     }
 
     fn hold(&mut self, entry: TopEntry<'_>) -> bool {
-        if entry.count == 0 || self.state.is_full() && entry.count <= self.state.least {
+        if entry.count == 0 || self.state.is_full() && entry.count < self.state.least {
             return false;
         }
         let state = self.state;
