@@ -473,9 +473,10 @@ impl<S: LinesMut> TopK<S> {
     /// and the `k` greatest stay.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] if hash or seed of the three differ; nothing is changed then.
+    /// [`Error::Incompatible`] if hash or seed of the three differ, or the other keeps fewer bytes of a key; nothing is
+    /// changed then.
     pub fn merge<T: Lines, U: Lines>(&mut self, other: &TopK<T>, sketch: &Cms<U>) -> Result<(), Error> {
-        if other.state.hashing() != self.state.hashing() {
+        if other.state.hashing() != self.state.hashing() || other.state.max_key_bytes < self.state.max_key_bytes {
             return Err(Error::Incompatible);
         }
         self.refresh(sketch)?;
