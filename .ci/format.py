@@ -175,6 +175,113 @@ def check_hll(folder):
     print(f"{images} golden HyperLogLog images decoded")
 
 
+C = [int(x, 16) for x in (
+    "e220a8397b1dcdaf 6e789e6aa1b965f5 06c45d188009454f f88bb8a8724c81ed 1b39896a51a8749b 53cb9f0c747ea2eb "
+    "2c829abe1f4532e1 c584133ac916ab3d 3ee5789041c98ac3 f3b8488c368cb0a7 657eecdd3cb13d09 c2d326e0055bdef7 "
+    "8621a03fe0bbdb7b 8e1f7555983aa92f b54e0f1600cc4d19 84bb3f97971d80ab").split()]
+
+
+def columns(h, layout, size, depth, width_bytes):
+    """The counters of a hash, as numbers among all of the payload."""
+    per_line = 64 // width_bytes
+    x = [h * c & M64 for c in C]
+    scaled = [(x >> 32) * size >> 32 for x in x]
+    if layout == "rows":
+        row = -(-size // per_line) * per_line
+        return [i * row + scaled[i] for i in range(depth)]
+    half = per_line // 2
+    return [(j * size + scaled[j]) * per_line + at for j in range(2)
+            for at in (x[j] >> 16 & half - 1, half + (x[j] >> 19 & half - 1))]
+
+
+def add(counters, at, count, most, conservative):
+    """Counts a key whose counters are `at`."""
+    target = min(count + min(counters[i] for i in at), most)
+    for i in at:
+        counters[i] = max(counters[i], target) if conservative else min(counters[i] + count, most)
+
+
+def decode_cms(image):
+    """The fields of a sealed Count-Min image, and its counters."""
+    magic, kind, version, flags, hash_id, seed, payload_bytes, zero = struct.unpack_from("<4s4B3Q", image)
+    size, depth, layout, width_bytes, mode, total, payload_sum, header_sum = struct.unpack_from("<I4B3Q", image, 32)
+    assert (magic, kind, version, flags, zero) == (b"SKLN", 3, 1, 1, 0) and size and layout < 2 and mode < 2
+    assert width_bytes in (4, 8) and (depth == 4 if layout else 1 <= depth <= 16)
+    lines = 2 * size if layout else depth * -(-size * width_bytes // 64)
+    assert len(image) - 64 == payload_bytes == 64 * lines
+    assert header_sum == xxh3(image[:56]) and payload_sum == xxh3(image[64:])
+    counters = [int.from_bytes(image[at:at + width_bytes], "little") for at in range(64, len(image), width_bytes)]
+    if not layout:
+        row = len(counters) // depth
+        assert not any(counter for i, counter in enumerate(counters) if i % row >= size), "padding"
+    names = ("rows", "two-line")[layout], ("plain", "conservative")[mode], ("xxh3", "caller")[hash_id - 1]
+    return (*names, seed, size, depth, 8 * width_bytes, total), counters
+
+
+def check_cms(folder):
+    images = 0
+    for line in (folder / "images.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        file, layout, mode, hashing, *numbers = line.split()
+        seed, size, depth, bits, num_keys, count, halvings = map(int, numbers)
+        fields, counters = decode_cms((folder / file).read_bytes())
+        keys = hashes("numbers" if hashing == "xxh3" else "hashes", [num_keys], seed)
+        expected, most, total = [0] * len(counters), 2 ** bits - 1, 0
+        cells = [columns(h, layout, size, depth, bits // 8) for h in keys]
+        for i, at in enumerate(cells):
+            add(expected, at, (i + 1) * count, most, mode == "conservative")
+            total = min(total + (i + 1) * count, M64)
+        assert fields == (layout, mode, hashing, seed, size, depth, bits, total >> halvings), (file, fields)
+        assert counters == [counter >> halvings for counter in expected], file
+        for i, at in enumerate(cells):
+            assert min(counters[i] for i in at) >= min((i + 1) * count, most) >> halvings, f"{file} is too low"
+        images += 1
+    assert images and images == len(list(folder.glob("*.skln"))), "images.txt and the files differ"
+    print(f"{images} golden Count-Min images decoded")
+
+
+def decode_topk(image):
+    """The fields of a sealed top-k image, and its entries: count, hash, length, bytes that were kept."""
+    magic, kind, version, flags, hash_id, seed, payload_bytes, zero = struct.unpack_from("<4s4B3Q", image)
+    k, most, zeros, payload_sum, header_sum = struct.unpack_from("<2I3Q", image, 32)
+    assert (magic, kind, version, flags, hash_id, zero, zeros) == (b"SKLN", 7, 1, 1, 1, 0, 0)
+    assert 1 <= k <= 65536 and most <= 65536 and len(image) - 64 == payload_bytes == -(-k * (20 + most) // 64) * 64
+    assert header_sum == xxh3(image[:56]) and payload_sum == xxh3(image[64:])
+    entries = []
+    for i in range(k):
+        key = image[64 + 20 * k + most * i:][:most]
+        size = u32(image, 64 + 16 * k + 4 * i)
+        entry = u64(image, 64 + 8 * k + 8 * i), u64(image, 64 + 8 * i), size, key[:size]
+        assert not any(key[size:]) and (entry[0] or not (entry[1] or size)), "free bytes"
+        entries.append(entry)
+    assert not any(image[64 + (20 + most) * k:])
+    held = [entry for entry in entries if entry[0]]
+    assert held == entries[:len(held)] and held == sorted(held, key=lambda entry: (-entry[0], entry[1]))
+    return (k, most, seed), held
+
+
+def check_topk(folder):
+    images = 0
+    for line in (folder / "images.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        file, *numbers = line.split()
+        k, most, seed, num_keys = map(int, numbers)
+        fields, entries = decode_topk((folder / file).read_bytes())
+        assert fields == (k, most, seed), (file, fields)
+        sketch, keys = [0] * 4 * 4096, [bytes(range(i)) for i in range(num_keys)]
+        cells = [columns(xxh3(key, seed), "rows", 4096, 4, 4) for key in keys]
+        for i, at in enumerate(cells):
+            add(sketch, at, 1 + 7 * i % 10, 2 ** 32 - 1, False)
+        known = {(min(sketch[i] for i in at), xxh3(key, seed), len(key), key[:most]) for key, at in zip(keys, cells)}
+        assert len(entries) == min(k, num_keys) and set(entries) <= known, file
+        assert all(other[0] <= entries[-1][0] for other in known - set(entries)), f"{file} lacks a key"
+        images += 1
+    assert images and images == len(list(folder.glob("*.skln"))), "images.txt and the files differ"
+    print(f"{images} golden top-k images decoded")
+
+
 def main(folder):
     images = 0
     for line in (folder / "images.txt").read_text().splitlines():
@@ -199,3 +306,5 @@ def main(folder):
 if __name__ == "__main__":
     main(pathlib.Path(sys.argv[1]))
     check_hll(pathlib.Path(sys.argv[1]) / "hll")
+    check_cms(pathlib.Path(sys.argv[1]) / "cms")
+    check_topk(pathlib.Path(sys.argv[1]) / "topk")
