@@ -1,13 +1,13 @@
-/* Every function but those of HyperLogLog (hostile_hll.c) with every wrong argument: the documented status, and
- * nothing written.
+/* Every function but those of the sketches in files of their own (hostile_*.c) with every wrong argument: the
+ * documented status, and nothing written.
  *
  * All that a call could write to lies in one structure, the world. REFUSES compares it byte by byte with what
  * it was before the call. One fault per call, since the order of the checks is not documented. */
-#include "check.h"
+#include "hostile.h"
 #include <limits.h>
 #include <math.h>
 
-enum { BLOCKS = 4, BYTES = 64 * (BLOCKS + 1), KEYS = 5 };
+enum { BLOCKS = 4, BYTES = 64 * (BLOCKS + 1) };
 
 static struct world {
     skl_bloom filter, view, callers, other; /* fine ones: see make_world */
@@ -25,7 +25,6 @@ static struct world {
 } world;
 
 /* One batch of five keys in each kind. */
-static uint64_t numbers[KEYS + 1] = {1, 2, 3, 4, 5};
 static uint32_t offsets32[KEYS + 2] = {0, 1, 3, 3, 6, 10};
 static int64_t offsets64[KEYS + 2] = {0, 1, 3, 3, 6, 10};
 static const char *pointers[KEYS + 1] = {"a", "bc", "", "def", "ghij"};
@@ -42,12 +41,6 @@ static const skl_keys batches[5] = {
     {SKL_KEYS_BYTES64, 0, KEYS, "abcdefghij", 10, offsets64, NULL},
     {SKL_KEYS_POINTERS, 0, KEYS, pointers, 0, lengths, NULL},
 };
-
-/* The address one byte further: aligned for bytes only. */
-static void *off(void *aligned)
-{
-    return (char *)aligned + 1;
-}
 
 static void make_world(void)
 {
@@ -297,12 +290,6 @@ static void arrays(int expected, void *bad(void *))
     REFUSES(expected, skl_bloom_payload_insert_hashes(world.payload, 64, 8, bad(numbers), KEYS));
     REFUSES(expected, skl_bloom_payload_contains_hashes(world.payload, 64, 8, bad(numbers), KEYS, world.bitmap));
     REFUSES(expected, skl_bloom_payload_contains_hashes(world.payload, 64, 8, numbers, KEYS, bad(world.bitmap)));
-}
-
-static void *null(void *pointer)
-{
-    (void)pointer;
-    return NULL;
 }
 
 static void pointers_and_lengths(void)

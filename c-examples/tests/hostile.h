@@ -1,0 +1,65 @@
+/* What the hostile tests share: pointers made bad, and batches that contradict themselves. */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+#include "check.h"
+
+enum { KEYS = 5 };
+
+static uint64_t numbers[KEYS + 1] = {1, 2, 3, 4, 5};
+static const skl_keys batch = {SKL_KEYS_U64, 0, KEYS, numbers, 0, NULL, NULL};
+
+/* The address one byte further: aligned for bytes only. */
+static inline void *off(void *aligned)
+{
+    return (char *)aligned + 1;
+}
+
+static inline void *null(void *pointer)
+{
+    (void)pointer;
+    return NULL;
+}
+
+/* Gives every kind of bad batch to `takes`, which gives it to each function that takes one. hostile.c has more of the
+ * kind; all functions read batches in one way. */
+static inline void bad_batches(void takes(int expected, const skl_keys *keys))
+{
+    static const uint32_t offsets[KEYS + 1] = {0, 1, 3, 3, 6, 10}, falling[KEYS + 1] = {0, 1, 3, 2, 6, 10};
+    static const char *const missing[KEYS] = {"a", "bc", NULL, "def", "ghij"};
+    static const size_t lengths[KEYS] = {1, 2, 1, 3, 4};
+    skl_keys keys = batch;
+    takes(SKL_ERR_NULL, NULL);
+    takes(SKL_ERR_ALIGNMENT, off(&keys));
+    keys.kind = 5;
+    takes(SKL_ERR_ARGUMENT, &keys);
+    keys.kind = UINT32_MAX;
+    takes(SKL_ERR_ARGUMENT, &keys);
+    keys = batch;
+    keys.reserved = 1;
+    takes(SKL_ERR_ARGUMENT, &keys);
+    keys = batch;
+    keys.n = SIZE_MAX;
+    takes(SKL_ERR_LENGTH, &keys);
+    keys.n = SIZE_MAX / 8;
+    takes(SKL_ERR_LENGTH, &keys);
+    keys = batch;
+    keys.data = off(numbers);
+    takes(SKL_ERR_ALIGNMENT, &keys);
+    keys.data = NULL;
+    takes(SKL_ERR_NULL, &keys);
+    keys.kind = SKL_KEYS_BYTES32;
+    keys.data = "abcdefghij";
+    keys.data_len = 9;
+    keys.offsets = offsets;
+    takes(SKL_ERR_KEYS, &keys);
+    keys.data_len = 10;
+    keys.offsets = falling;
+    takes(SKL_ERR_KEYS, &keys);
+    keys.kind = SKL_KEYS_POINTERS;
+    keys.data = missing;
+    keys.offsets = lengths;
+    takes(SKL_ERR_KEYS, &keys);
+}
+
+#endif
