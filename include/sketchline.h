@@ -1462,7 +1462,7 @@ skl_status skl_cms_estimate_hash(const struct skl_cms *handle, uint64_t hash, ui
  *
  * Requires:
  * `handle` is a sketch that nobody writes to meanwhile; `keys` and its arrays are readable; `estimates` has keys->n
- * writable numbers.
+ * writable numbers apart from them.
  */
 skl_status skl_cms_estimate_batch(const struct skl_cms *handle,
                                   const struct skl_keys *keys,
@@ -1472,7 +1472,7 @@ skl_status skl_cms_estimate_batch(const struct skl_cms *handle,
  * skl_cms_estimate_batch of `n` hashes.
  *
  * Requires:
- * As there; `hashes` has `n` readable numbers.
+ * As there; `hashes` has `n` readable numbers, `estimates` `n` writable ones apart from them.
  */
 skl_status skl_cms_estimate_hashes(const struct skl_cms *handle,
                                    const uint64_t *hashes,

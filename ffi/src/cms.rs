@@ -480,7 +480,7 @@ unsafe fn look_up(
 ///
 /// # Safety
 /// `handle` is a sketch that nobody writes to meanwhile; `keys` and its arrays are readable; `estimates` has keys->n
-/// writable numbers.
+/// writable numbers apart from them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_cms_estimate_batch(
     handle: *const skl_cms,
@@ -498,7 +498,7 @@ pub unsafe extern "C" fn skl_cms_estimate_batch(
 /// skl_cms_estimate_batch of `n` hashes.
 ///
 /// # Safety
-/// As there; `hashes` has `n` readable numbers.
+/// As there; `hashes` has `n` readable numbers, `estimates` `n` writable ones apart from them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_cms_estimate_hashes(
     handle: *const skl_cms,
@@ -521,7 +521,7 @@ unsafe fn estimate_batch(
     keys: &dyn KeyBatch,
     estimates: *mut u64,
 ) -> Result<skl_status, skl_status> {
-    // SAFETY: the caller's contract. Estimates that may be uninitialised are zeroed before they become a slice.
+    // SAFETY: the caller's contract.
     unsafe {
         let sketch: CmsRef<'_> = Handle::sketch(handle)?;
         keys.check(sketch.params().hashing())?;
