@@ -570,11 +570,7 @@ static void opens(int expected, uint32_t flags)
 
 static void images(void)
 {
-    static const struct {
-        size_t at;
-        unsigned char value;
-        int expected;
-    } faults[] = {
+    static const struct fault faults[] = {
         {0, 's', SKL_ERR_MAGIC},       {3, 0, SKL_ERR_MAGIC},          {4, 2, SKL_ERR_KIND},
         {4, 0, SKL_ERR_KIND},          {5, 0, SKL_ERR_VERSION},        {5, 2, SKL_ERR_VERSION},
         {6, 2, SKL_ERR_FLAG},          {6, 0x80, SKL_ERR_FLAG},        {6, 1, SKL_ERR_HEADER_CHECKSUM},
@@ -607,12 +603,7 @@ static void images(void)
     CHECK_OK(skl_bloom_init(&world.target, world.memory, BYTES, &params));
     opens(SKL_ERR_UNSEALED, SKL_OPEN_STRICT);
     opens(SKL_ERR_UNSEALED, SKL_OPEN_SKIP_PAYLOAD_CHECK);
-    for (i = 0; i < sizeof faults / sizeof *faults; i++) {
-        const unsigned char right = world.memory[faults[i].at];
-        world.memory[faults[i].at] = faults[i].value;
-        opens(faults[i].expected, unsealed_too);
-        world.memory[faults[i].at] = right;
-    }
+    each_fault(world.memory, faults, sizeof faults / sizeof *faults, opens);
     opens(SKL_ERR_ARGUMENT, 4);
     opens(SKL_ERR_ARGUMENT, 0x80000000);
     opens(SKL_ERR_ARGUMENT, UINT32_MAX);
@@ -642,11 +633,7 @@ static void all(void)
     static void (*const tests[])(void) = {handles,       parameters,      levels,         structure_sizes,
                                           pointers_and_lengths, wrong_lengths, batches_of_keys, contradictions,
                                           callers_hashes, incompatible,    images,         anything_goes};
-    size_t i;
-    for (i = 0; i < sizeof tests / sizeof *tests; i++) {
-        make_world();
-        tests[i]();
-    }
+    each_test(make_world, tests, sizeof tests / sizeof *tests);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* What the hostile tests share: pointers made bad, and batches that contradict themselves. */
+/* What the hostile tests share: pointers made bad, batches that contradict themselves, images with faults. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
@@ -60,6 +60,37 @@ static inline void bad_batches(void takes(int expected, const skl_keys *keys))
     keys.data = missing;
     keys.offsets = lengths;
     takes(SKL_ERR_KEYS, &keys);
+}
+
+/* One byte of an image that was never sealed, what it is to be, and the status of opening it then. */
+struct fault {
+    size_t at;
+    unsigned char value;
+    int expected;
+};
+
+/* Makes one fault after the other; `opens` gives the image to each function that opens one. */
+static inline void each_fault(unsigned char *image, const struct fault *faults, size_t n,
+                              void opens(int expected, uint32_t flags))
+{
+    size_t i;
+    for (i = 0; i < n; i++) {
+        const unsigned char right = image[faults[i].at];
+        image[faults[i].at] = faults[i].value;
+        opens(faults[i].expected, SKL_OPEN_ALLOW_UNSEALED);
+        opens(faults[i].expected, SKL_OPEN_ALLOW_UNSEALED | SKL_OPEN_SKIP_PAYLOAD_CHECK);
+        image[faults[i].at] = right;
+    }
+}
+
+/* Each test in a world of its own. */
+static inline void each_test(void make_world(void), void (*const tests[])(void), size_t n)
+{
+    size_t i;
+    for (i = 0; i < n; i++) {
+        make_world();
+        tests[i]();
+    }
 }
 
 #endif

@@ -390,10 +390,10 @@ static void need_space(void)
 
 /* ---- images ---- */
 
-static void opens(int expected, size_t len, uint32_t flags)
+static void opens(int expected, uint32_t flags)
 {
-    REFUSES(expected, skl_hll_view(&world.target, world.memory, len, flags));
-    REFUSES(expected, skl_hll_open(&world.target, world.memory, len, len, flags));
+    REFUSES(expected, skl_hll_view(&world.target, world.memory, DENSE, flags));
+    REFUSES(expected, skl_hll_open(&world.target, world.memory, DENSE, DENSE, flags));
 }
 
 /* A sealed image with one bit flipped, whichever. */
@@ -413,11 +413,7 @@ static void flipped(const unsigned char *image, size_t len)
 
 static void images(void)
 {
-    static const struct {
-        size_t at;
-        unsigned char value;
-        int expected;
-    } faults[] = {
+    static const struct fault faults[] = {
         {0, 's', SKL_ERR_MAGIC},      {4, 1, SKL_ERR_KIND},          {5, 2, SKL_ERR_VERSION},
         {6, 2, SKL_ERR_FLAG},         {7, 0, SKL_ERR_HASH},          {16, 64, SKL_ERR_LENGTH},
         {32, 3, SKL_ERR_PARAMETER},   {32, 19, SKL_ERR_PARAMETER},   {32, P + 1, SKL_ERR_PARAMETER},
@@ -427,19 +423,13 @@ static void images(void)
     };
     skl_hll_params params = shape(P, SKL_HLL_DENSE);
     skl_bloom bloom;
-    size_t i;
     flipped(world.viewed, DENSE);
     flipped(world.sparse_image, SPARSE);
     CHECK_OK(skl_hll_init(&world.target, world.memory, DENSE, &params));
-    opens(SKL_ERR_UNSEALED, DENSE, SKL_OPEN_STRICT);
-    for (i = 0; i < sizeof faults / sizeof *faults; i++) {
-        const unsigned char right = world.memory[faults[i].at];
-        world.memory[faults[i].at] = faults[i].value;
-        opens(faults[i].expected, DENSE, SKL_OPEN_ALLOW_UNSEALED);
-        world.memory[faults[i].at] = right;
-    }
-    opens(SKL_ERR_ARGUMENT, DENSE, 4);
-    opens(SKL_ERR_ARGUMENT, DENSE, UINT32_MAX);
+    opens(SKL_ERR_UNSEALED, SKL_OPEN_STRICT);
+    each_fault(world.memory, faults, sizeof faults / sizeof *faults, opens);
+    opens(SKL_ERR_ARGUMENT, 4);
+    opens(SKL_ERR_ARGUMENT, UINT32_MAX);
     CHECK_OK(skl_hll_view(&world.target, world.memory, DENSE, SKL_OPEN_ALLOW_UNSEALED));
     /* Another kind of sketch. */
     CHECK_EQUAL(SKL_ERR_KIND, skl_bloom_view(&bloom, world.viewed, DENSE, SKL_OPEN_STRICT));
@@ -449,11 +439,7 @@ static void all(void)
 {
     static void (*const tests[])(void) = {handles, among_others, parameters, pointers_and_lengths, batches,
                                           incompatible, need_space, images};
-    size_t i;
-    for (i = 0; i < sizeof tests / sizeof *tests; i++) {
-        make_world();
-        tests[i]();
-    }
+    each_test(make_world, tests, sizeof tests / sizeof *tests);
 }
 
 int main(void)

@@ -306,11 +306,7 @@ static void opens(int expected, uint32_t flags)
 static void images(void)
 {
     /* In an image of one entry: a key of three bytes, counted nine times. */
-    static const struct {
-        size_t at;
-        unsigned char value;
-        int expected;
-    } faults[] = {
+    static const struct fault faults[] = {
         {0, 's', SKL_ERR_MAGIC},          {4, 3, SKL_ERR_KIND},           {5, 2, SKL_ERR_VERSION},
         {6, 2, SKL_ERR_FLAG},             {6, 1, SKL_ERR_HEADER_CHECKSUM}, {7, 0, SKL_ERR_HASH},
         {16, 64, SKL_ERR_LENGTH},         {24, 1, SKL_ERR_PARAMETER},     {32, 0, SKL_ERR_PARAMETER},
@@ -336,13 +332,7 @@ static void images(void)
     CHECK_EQUAL(1, skl_topk_offer(&world.target, "key", 3, 7, 9));
     opens(SKL_ERR_UNSEALED, SKL_OPEN_STRICT);
     opens(SKL_ERR_UNSEALED, SKL_OPEN_SKIP_PAYLOAD_CHECK);
-    for (i = 0; i < sizeof faults / sizeof *faults; i++) {
-        const unsigned char right = world.memory[faults[i].at];
-        world.memory[faults[i].at] = faults[i].value;
-        opens(faults[i].expected, SKL_OPEN_ALLOW_UNSEALED);
-        opens(faults[i].expected, SKL_OPEN_ALLOW_UNSEALED | SKL_OPEN_SKIP_PAYLOAD_CHECK);
-        world.memory[faults[i].at] = right;
-    }
+    each_fault(world.memory, faults, sizeof faults / sizeof *faults, opens);
     opens(SKL_ERR_ARGUMENT, 4);
     opens(SKL_ERR_ARGUMENT, UINT32_MAX);
     CHECK_OK(skl_topk_view(&world.target, world.memory, BYTES, SKL_OPEN_ALLOW_UNSEALED));
@@ -353,11 +343,7 @@ static void all(void)
 {
     static void (*const tests[])(void) = {handles,   numbers_out_of_range, pointers_and_lengths,
                                           no_memory, incompatible,         images};
-    size_t i;
-    for (i = 0; i < sizeof tests / sizeof *tests; i++) {
-        make_world();
-        tests[i]();
-    }
+    each_test(make_world, tests, sizeof tests / sizeof *tests);
 }
 
 int main(void)
