@@ -13,11 +13,11 @@ static void version(void)
 static void texts(void)
 {
     int status, level;
-    for (status = 0; status >= SKL_ERR_NEED_SPACE; status--) {
+    for (status = SKL_SATURATED; status >= SKL_ERR_NEED_SPACE; status--) {
         const char *text = skl_status_string(status);
         CHECK(text != NULL && text[0] != 0 && strcmp(text, "unknown status") != 0);
     }
-    CHECK(strcmp(skl_status_string(1), "unknown status") == 0);
+    CHECK(strcmp(skl_status_string(2), "unknown status") == 0);
     CHECK(strcmp(skl_status_string(-1000), "unknown status") == 0);
     CHECK(strcmp(skl_simd_name(SKL_SIMD_PORTABLE), "portable") == 0);
     CHECK(strcmp(skl_simd_name(SKL_SIMD_NEON), "neon") == 0);
@@ -41,6 +41,15 @@ static void layout(void)
     CHECK(sizeof(skl_hll_params) == 4 * 4 + 3 * 8);
     CHECK(sizeof(skl_hll_info) == sizeof(size_t) + 2 * 8 + 8 * 4 + 8);
     CHECK(sizeof(skl_hll_overlap) == sizeof(size_t) + 4 * 8);
+    CHECK(sizeof(skl_cms) == 64);
+    CHECK(sizeof(skl_cms_params) == 8 + 4 * 4 + 8 + 2 * 4 + 3 * 8);
+    CHECK(sizeof(skl_cms_info) == sizeof(size_t) + 10 * 8 + 8 * 4);
+    CHECK(sizeof(skl_cms_bounds) == sizeof(size_t) + 4 * 8 + 2 * 4);
+    CHECK(sizeof(skl_cms_window) == 2 * 8);
+    CHECK(sizeof(skl_topk) == 64);
+    CHECK(sizeof(skl_topk_params) == 2 * 4 + 8 + 2 * 4 + 8);
+    CHECK(sizeof(skl_topk_info) == 2 * sizeof(size_t) + 2 * 8 + 4 * 4);
+    CHECK(sizeof(skl_topk_entry) == sizeof(size_t) + sizeof(void *) + 2 * sizeof(size_t) + 2 * 8);
     CHECK(sizeof(skl_status) == 4);
 }
 
