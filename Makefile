@@ -1,21 +1,28 @@
 # Sketchline. `make demo` and `make test` set up what they need; `make help` lists the rest.
 
 CARGO ?= cargo
-LIB = target/release/libsketchline.a
+TARGET ?=
+CROSS ?=
+LIB = $(or $(CARGO_TARGET_DIR),target)$(TARGET:%=/%)/release/libsketchline.a
 SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
 
 .PHONY: help lib header abi-bless demo test test-long bench peers perf callgrind huge-pages neoverse clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 lib: $(LIB) ## the C library, static and shared, in target/release
 
 $(LIB): $(SOURCES)
 	@command -v $(firstword $(CARGO)) >/dev/null || \
 	    { echo "make: cargo is missing: see https://rustup.rs (Rust 1.89 or newer)" >&2; exit 1; }
-	$(CARGO) build --release -p sketchline-ffi
+	$(LINKER) $(CARGO) build --release -p sketchline-ffi $(TARGET:%=--target %)
 	@touch $@
+
+# cargo's linker for another machine: CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+LINKER = $(and $(TARGET),$(CROSS),CARGO_TARGET_$(shell echo $(TARGET) | tr a-z- A-Z_)_LINKER=$(CROSS)gcc)
+
+include ffi/dist/dist.mk
 
 header: ## include/sketchline.h, from the sources of ffi/
 	SKETCHLINE_BLESS=1 $(CARGO) test -q -p sketchline-ffi header_is_current
