@@ -679,10 +679,10 @@ impl<S: LinesMut> Hll<S> {
     /// [`Hll::insert_hash`] of a sketch that is not dense, or not ready for the next key.
     #[inline(never)]
     fn insert_otherwise(&mut self, hash: KeyHash) -> Result<(), Error> {
-        self.unseal();
         if !self.state.has(DENSE) {
             return self.insert_token(rank::token(hash.raw()));
         }
+        self.unseal();
         self.refresh();
         self.insert_dense(hash.raw());
         Ok(())
@@ -756,6 +756,7 @@ impl<S: LinesMut> Hll<S> {
             }
             return self.insert_token(token);
         }
+        self.unseal();
         self.state.set_counts(counts);
         if added == Added::New && self.state.has(MARTINGALE) {
             self.state.martingale = estimate::from_tokens(counts.total());
