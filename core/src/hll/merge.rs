@@ -141,7 +141,7 @@ impl<S: LinesMut> Hll<S> {
         if same && self.state.p <= other.state.p { Ok(()) } else { Err(Error::Incompatible) }
     }
 
-    fn write_header(&mut self) {
+    pub(super) fn write_header(&mut self) {
         if let Some(line) = self.lines.lines_mut().first_mut() {
             *line = self.state.unsealed_header();
         }

@@ -406,9 +406,14 @@ impl<'a> HllMut<'a> {
         if !rest.is_empty() && (!room || state.has(DENSE)) {
             return Err(Error::WrongLength);
         }
+        let grows = !rest.is_empty();
         let lines = block::as_blocks_mut(memory)?;
         state.num_lines = u32::try_from(lines.len()).map_err(|_| Error::WrongLength)?;
-        Ok(Self { lines, state })
+        let mut sketch = Self { lines, state };
+        if grows && !sketch.state.has(SEALED) {
+            sketch.write_header(); // the image in use is longer now
+        }
+        Ok(sketch)
     }
 }
 
