@@ -136,8 +136,8 @@ impl HllState {
         match form {
             HllForm::Sparse => {
                 let (words, _) = payload.as_chunks();
-                let most = params.most_tokens().next_multiple_of(params::LINE_TOKENS);
-                if num_tokens > params.most_tokens() || header.sealed && words.len() as u64 > u64::from(most) {
+                let least = num_tokens.div_ceil(params::LINE_TOKENS).max(1) as usize * params::LINE_TOKENS as usize;
+                if num_tokens > params.most_tokens() || header.sealed && words.len() != least {
                     return Err(Error::BadParameter);
                 }
                 let counts = match header.sealed {
