@@ -6,7 +6,7 @@ CROSS ?=
 LIB = $(or $(CARGO_TARGET_DIR),target)$(TARGET:%=/%)/release/libsketchline.a
 SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
 
-.PHONY: help lib header abi-bless demo test test-long bench peers perf callgrind huge-pages neoverse clean
+.PHONY: help lib header abi-bless demo test test-long fuzz bench peers perf callgrind huge-pages neoverse clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -38,6 +38,9 @@ test: ## everything, as CI runs it; TEST='lint core' for some steps
 
 test-long: ## what the claims need and the ordinary suite has no time for
 	@.ci/steps long
+
+fuzz: ## libFuzzer on the C interface, FUZZ_SECONDS=60 a target (FUZZ_TARGETS='decode calls')
+	@.ci/fuzz.sh hunt
 
 BENCHES = -p sketchline-benches --features peers,rocksdb,capi
 
