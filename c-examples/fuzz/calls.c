@@ -674,6 +674,16 @@ static void op_spoil(struct turn *turn)
     }
 }
 
+/* What concerns the whole process: the level of handles that are made from then on, and texts for any number. */
+static void op_process(struct turn *turn)
+{
+    const int number = one_in(turn->in, 8) ? (int)(uint32_t)word(turn->in) : (int)below(turn->in, 6);
+    CALL(turn, skl_simd_set_level(number));
+    REQUIRE(turn->status != SKL_OK || skl_simd_level() == number);
+    REQUIRE(strlen(skl_simd_name(number)) > 0 && strlen(skl_status_string(number)) > 0);
+    REQUIRE(strlen(skl_status_string(~number)) > 0);
+}
+
 /* ---- calls of one kind ---- */
 
 #include "calls_bloom.h"
@@ -701,6 +711,7 @@ static const struct op {
     {op_level, ON_A_SKETCH, 4, NULL},
     {op_verify, ON_A_SKETCH, 4, NULL},
     {op_spoil, ON_A_SKETCH, 2, NULL},
+    {op_process, ON_ANY_SLOT, 3, NULL},
     {bloom_look_up, ON_A_SKETCH, 10, "bloom"},
     {bloom_look_up_batch, ON_A_SKETCH, 12, "bloom"},
     {bloom_select, ON_A_SKETCH, 6, "bloom"},
@@ -766,6 +777,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     in.at = data;
     in.left = size;
     make_world();
+    REQUIRE(skl_simd_set_level(skl_simd_detected()) == SKL_OK);
     while (in.left > 0) {
         run(&in);
     }
