@@ -15,6 +15,7 @@
 
 #include "groups.h"
 #include "image_file.h"
+#include "parts.h"
 #include "support.h"
 
 #define GROUPS_MAGIC "SKLNGRP1"
@@ -34,27 +35,6 @@ static inline void check_may_replace_groups(const char *path)
                    memcmp(magic, GROUPS_MAGIC, sizeof magic) == 0;
     if (file != NULL) fclose(file);
     if (!is_ours) die("cannot save to %s: it exists and is not a file of groups", path);
-}
-
-static inline void put_le(struct buffer *out, uint64_t number, size_t num_bytes)
-{
-    unsigned char bytes[8];
-    for (size_t i = 0; i < num_bytes; i++) bytes[i] = (unsigned char)(number >> 8 * i);
-    buffer_append(out, bytes, num_bytes);
-}
-
-static inline uint64_t get_le(const unsigned char *bytes, size_t num_bytes)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < num_bytes; i++) number |= (uint64_t)bytes[i] << 8 * i;
-    return number;
-}
-
-static inline void put_part(struct buffer *out, const void *bytes, size_t len)
-{
-    if (len > UINT32_MAX) die("cannot save a group: its name is too long");
-    put_le(out, len, 4);
-    buffer_append(out, bytes, len);
 }
 
 static inline int compare_names_qsort(const void *left, const void *right)
@@ -84,28 +64,6 @@ static inline void save_groups(const struct groups *groups, const char *path)
     save_image(path, out.bytes, out.len);
     free(out.bytes);
     free(sorted);
-}
-
-/* What is left of a file. */
-struct parts {
-    const char *path;
-    const unsigned char *at;
-    size_t len;
-};
-
-static inline const unsigned char *take_bytes(struct parts *parts, size_t len)
-{
-    if (len > parts->len) die("%s: damaged: a part is longer than the file", parts->path);
-    const unsigned char *bytes = parts->at;
-    parts->at += len;
-    parts->len -= len;
-    return bytes;
-}
-
-static inline const unsigned char *take_part(struct parts *parts, size_t *len)
-{
-    *len = (size_t)get_le(take_bytes(parts, 4), 4);
-    return take_bytes(parts, *len);
 }
 
 /* Checks what belongs to the whole file, and leaves the groups. */

@@ -23,7 +23,7 @@ struct option {
     double min, max; /* of a number */
 };
 
-PRINTF_LIKE _Noreturn static void usage_error(const char *format, ...)
+PRINTF_LIKE NORETURN static void usage_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -69,6 +69,27 @@ static inline void set_option(const struct option *option, const char *text)
         if (end == text || *end != 0 || !(number >= option->min && number <= option->max))
             usage_error("%s wants a number from %g to %g, not \"%s\"", option->name, option->min, option->max, text);
         *(double *)option->target = number;
+    }
+}
+
+/* --name ARGUMENT or --name=ARGUMENT, and flags. */
+static inline void set_options(const struct option *options, size_t n, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        size_t len = strcspn(argv[i], "=");
+        const struct option *option = options, *end = options + n;
+        while (option < end && (strlen(option->name) != len || strncmp(argv[i], option->name, len) != 0)) option++;
+        bool has_argument = argv[i][len] == '=';
+        if (option == end) usage_error("unknown option \"%s\"", argv[i]);
+        if (option->kind == OPTION_FLAG) {
+            if (has_argument) usage_error("%s takes no argument", option->name);
+            *(bool *)option->target = true;
+        } else if (has_argument) {
+            set_option(option, argv[i] + len + 1);
+        } else {
+            if (++i == argc) usage_error("%s wants an argument", option->name);
+            set_option(option, argv[i]);
+        }
     }
 }
 
@@ -124,22 +145,7 @@ static inline struct options parse_options(int argc, char **argv)
         {"--json", "", "one JSON object instead of the table", OPTION_FLAG, &o.json, 0, 0},
         {"--help", "", "this text", OPTION_FLAG, &o.help, 0, 0},
     };
-    for (int i = 1; i < argc; i++) {
-        size_t len = strcspn(argv[i], "=");
-        const struct option *option = options, *end = options + COUNT_OF(options);
-        while (option < end && (strlen(option->name) != len || strncmp(argv[i], option->name, len) != 0)) option++;
-        bool has_argument = argv[i][len] == '=';
-        if (option == end) usage_error("unknown option \"%s\"", argv[i]);
-        if (option->kind == OPTION_FLAG) {
-            if (has_argument) usage_error("%s takes no argument", option->name);
-            *(bool *)option->target = true;
-        } else if (has_argument) {
-            set_option(option, argv[i] + len + 1);
-        } else {
-            if (++i == argc) usage_error("%s wants an argument", option->name);
-            set_option(option, argv[i]);
-        }
-    }
+    set_options(options, COUNT_OF(options), argc, argv);
     if (o.help) print_help(options, COUNT_OF(options));
     check_combinations(&o);
     set_defaults(&o);

@@ -21,15 +21,17 @@
 
 #ifdef __GNUC__
 #define PRINTF_LIKE __attribute__((format(printf, 1, 2)))
+#define NORETURN __attribute__((noreturn))
 #else
 #define PRINTF_LIKE
+#define NORETURN
 #endif
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Leaving. Temporary files go in an atexit handler. */
 
-PRINTF_LIKE _Noreturn static void die(const char *format, ...)
+PRINTF_LIKE NORETURN static void die(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
