@@ -1,0 +1,177 @@
+/* Publisher domains by their names, each with a sketch of the users of the present day. */
+
+#ifndef PIPELINE_DOMAINS_H
+#define PIPELINE_DOMAINS_H
+
+#include "events.h"
+#include "parts.h"
+#include "slots.h"
+#include "support.h"
+
+struct domain {
+    skl_hll sketch; /* of today; empty where nobody came */
+    const char *name;
+    size_t name_len;
+    uint64_t name_hash;
+};
+
+#define NO_DOMAIN UINT32_MAX
+
+struct domains {
+    skl_hll_params params;
+    struct slots *memory;
+    struct domain **all; /* in the order in which they came up */
+    skl_hll **sketches;  /* theirs, as the library takes them */
+    size_t n, capacity;
+    uint32_t *table;     /* by hash: numbers of domains, or NO_DOMAIN */
+    size_t table_len;
+    struct arena names;
+    uint32_t *generated; /* what the generator's numbers are here, or NO_DOMAIN */
+};
+
+static inline struct domains domains_new(uint32_t p, bool is_sparse, uint64_t num_generated)
+{
+    struct domains domains = {.memory = allocate(1, sizeof *domains.memory)};
+    check_skl(skl_hll_params_for(p, &domains.params), "cannot make a sketch");
+    domains.params.seed = USER_SEED;
+    if (!is_sparse) domains.params.form = SKL_HLL_DENSE; /* a slot has room for it, and it is faster */
+    *domains.memory = (struct slots){.slot_len = (size_t)domains.params.dense_bytes + SLOT_ALIGN};
+    domains.generated = allocate(num_generated + 1, sizeof *domains.generated);
+    for (uint64_t i = 0; i <= num_generated; i++) domains.generated[i] = NO_DOMAIN;
+    return domains;
+}
+
+static inline void domain_start(struct domains *domains, struct domain *domain)
+{
+    skl_allocator allocator = {slots_take, slots_give, domains->memory};
+    check_skl(skl_hll_new(&domain->sketch, &domains->params, &allocator), "cannot make a sketch");
+}
+
+static inline uint32_t *domains_find_entry(const struct domains *domains, const char *name, size_t len, uint64_t hash)
+{
+    for (size_t i = hash & (domains->table_len - 1);; i = (i + 1) & (domains->table_len - 1)) {
+        uint32_t *entry = &domains->table[i];
+        if (*entry == NO_DOMAIN) return entry;
+        const struct domain *domain = domains->all[*entry];
+        if (domain->name_hash == hash && domain->name_len == len && memcmp(domain->name, name, len) == 0) return entry;
+    }
+}
+
+static inline void domains_grow(struct domains *domains)
+{
+    domains->capacity = domains->capacity > 0 ? 2 * domains->capacity : 1024;
+    domains->all = resize(domains->all, domains->capacity, sizeof *domains->all);
+    domains->sketches = resize(domains->sketches, domains->capacity, sizeof(skl_hll *));
+    domains->table_len = 2 * domains->capacity;
+    domains->table = resize(domains->table, domains->table_len, sizeof *domains->table);
+    for (size_t i = 0; i < domains->table_len; i++) domains->table[i] = NO_DOMAIN;
+    for (uint32_t i = 0; i < domains->n; i++) {
+        const struct domain *domain = domains->all[i];
+        *domains_find_entry(domains, domain->name, domain->name_len, domain->name_hash) = i;
+    }
+}
+
+/* The number of the domain with this name, which is made where there is none. */
+static inline uint32_t domains_find(struct domains *domains, const char *name, size_t len)
+{
+    uint64_t hash;
+    check_skl(skl_hash_bytes(name, len, 0, &hash), "cannot hash a name");
+    if (domains->n == domains->capacity) domains_grow(domains);
+    uint32_t *entry = domains_find_entry(domains, name, len, hash);
+    if (*entry != NO_DOMAIN) return *entry;
+    if (domains->n == MAX_DOMAINS) die("there are more than %d domains", MAX_DOMAINS);
+    struct domain *domain = allocate(1, sizeof *domain);
+    *domain = (struct domain){.name = arena_copy(&domains->names, name, len), .name_len = len, .name_hash = hash};
+    domain_start(domains, domain);
+    domains->all[domains->n] = domain;
+    domains->sketches[domains->n] = &domain->sketch;
+    return *entry = (uint32_t)domains->n++;
+}
+
+static inline uint32_t domains_find_generated(struct domains *domains, uint64_t number)
+{
+    uint32_t *known = &domains->generated[number];
+    if (*known == NO_DOMAIN) {
+        char name[32];
+        *known = domains_find(domains, name, (size_t)generated_domain(number, name));
+    }
+    return *known;
+}
+
+static inline double domain_users(const struct domain *domain)
+{
+    double estimate;
+    check_skl(skl_hll_estimate(&domain->sketch, &estimate), "cannot estimate");
+    return estimate;
+}
+
+static inline const void *domain_seal(struct domain *domain, size_t *len)
+{
+    const void *image;
+    check_skl(skl_hll_seal(&domain->sketch), "cannot seal a sketch");
+    check_skl(skl_hll_image(&domain->sketch, &image, len), "cannot keep a sketch");
+    return image;
+}
+
+/* The next day begins. */
+static inline void domains_restart(struct domains *domains)
+{
+    for (size_t i = 0; i < domains->n; i++) {
+        if (domain_users(domains->all[i]) == 0) continue;
+        skl_hll_free(&domains->all[i]->sketch);
+        domain_start(domains, domains->all[i]);
+    }
+}
+
+/* As memcmp, and the shorter of two that begin alike first. */
+static inline int compare_domain_names(const struct domain *left, const struct domain *right)
+{
+    size_t shorter = left->name_len < right->name_len ? left->name_len : right->name_len;
+    int order = memcmp(left->name, right->name, shorter);
+    return order != 0 ? order : (left->name_len > right->name_len) - (left->name_len < right->name_len);
+}
+
+static inline int compare_domains(const void *left, const void *right)
+{
+    return compare_domain_names(*(struct domain *const *)left, *(struct domain *const *)right);
+}
+
+/* Those that had users today, of numbers `from` to `to`, by their names. To be freed. */
+static inline struct domain **domains_sorted(const struct domains *domains, size_t from, size_t to, size_t *n)
+{
+    struct domain **sorted = allocate(to - from, sizeof *sorted);
+    *n = 0;
+    for (size_t i = from; i < to; i++)
+        if (domain_users(domains->all[i]) > 0) sorted[(*n)++] = domains->all[i];
+    qsort(sorted, *n, sizeof *sorted, compare_domains);
+    return sorted;
+}
+
+/* How many users the day had on all domains together: the union of all sketches. */
+static inline double domains_users(const struct domains *domains)
+{
+    skl_hll all;
+    double estimate;
+    check_skl(skl_hll_new(&all, &domains->params, NULL), "cannot make a sketch");
+    check_skl(skl_hll_merge_many(&all, (const skl_hll *const *)domains->sketches, domains->n), "cannot unite sketches");
+    check_skl(skl_hll_estimate(&all, &estimate), "cannot estimate");
+    skl_hll_free(&all);
+    return estimate;
+}
+
+static inline void domains_free(struct domains *domains)
+{
+    for (size_t i = 0; i < domains->n; i++) {
+        skl_hll_free(&domains->all[i]->sketch);
+        free(domains->all[i]);
+    }
+    slots_free(domains->memory);
+    free(domains->memory);
+    free(domains->all);
+    free(domains->sketches);
+    free(domains->table);
+    free(domains->generated);
+    arena_free(&domains->names);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* A thread that writes to files, so that the events do not wait for a disk. It takes one piece at a time, in a buffer
+ * that belongs to it until it is idle again. A file gets its name when all of it is on the disk. */
+
+#ifndef PIPELINE_WRITER_H
+#define PIPELINE_WRITER_H
+
+#include <pthread.h>
+
+#include "image_file.h"
+#include "support.h"
+
+struct writer {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_busy, is_leaving;
+
+    int file; /* -1: none */
+    struct buffer piece, path, final_path; /* names end in 0 */
+    bool is_last;
+    int error; /* of errno, or 0 */
+};
+
+static inline void set_path(struct buffer *path, const char *directory, const char *name, const char *ending)
+{
+    path->len = 0;
+    buffer_append(path, directory, strlen(directory));
+    buffer_append(path, "/", 1);
+    buffer_append(path, name, strlen(name));
+    buffer_append(path, ending, strlen(ending) + 1);
+}
+
+static inline int writer_finish(struct writer *writer)
+{
+    const char *path = (const char *)writer->path.bytes, *final_path = (const char *)writer->final_path.bytes;
+    bool is_done = fsync(writer->file) == 0 && rename(path, final_path) == 0 && sync_directory_of(final_path);
+    int error = is_done ? 0 : errno;
+    close(writer->file);
+    writer->file = -1;
+    return error;
+}
+
+static inline void *writer_run(void *argument)
+{
+    struct writer *writer = argument;
+    pthread_mutex_lock(&writer->mutex);
+    for (;;) {
+        while (!writer->is_busy && !writer->is_leaving) pthread_cond_wait(&writer->changed, &writer->mutex);
+        if (!writer->is_busy) break;
+        pthread_mutex_unlock(&writer->mutex);
+        int error = write_fully(writer->file, writer->piece.bytes, writer->piece.len) ? 0 : errno;
+        if (error == 0 && writer->is_last) error = writer_finish(writer);
+        pthread_mutex_lock(&writer->mutex);
+        writer->error = error;
+        writer->is_busy = false;
+        pthread_cond_broadcast(&writer->changed);
+    }
+    pthread_mutex_unlock(&writer->mutex);
+    return NULL;
+}
+
+/* Signals are for the thread that reads the events. */
+static inline struct writer *writer_new(size_t most)
+{
+    struct writer *writer = allocate(1, sizeof *writer);
+    *writer = (struct writer){.file = -1, .piece = {.bytes = allocate(most, 1), .capacity = most}};
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_mutex_init(&writer->mutex, NULL);
+    pthread_cond_init(&writer->changed, NULL);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int error = pthread_create(&writer->thread, NULL, writer_run, writer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) die("cannot start a thread: %s", strerror(error));
+    return writer;
+}
+
+static inline void writer_check(const struct writer *writer)
+{
+    if (writer->error != 0)
+        die("cannot write %s: %s", (const char *)writer->final_path.bytes, strerror(writer->error));
+}
+
+static inline bool writer_is_idle(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    bool is_idle = !writer->is_busy;
+    pthread_mutex_unlock(&writer->mutex);
+    if (is_idle) writer_check(writer);
+    return is_idle;
+}
+
+static inline void writer_wait(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->mutex);
+    while (writer->is_busy) pthread_cond_wait(&writer->changed, &writer->mutex);
+    pthread_mutex_unlock(&writer->mutex);
+    writer_check(writer);
+}
+
+/* Idle only: begins a file that will be called `name`. */
+static inline void writer_open(struct writer *writer, const char *directory, const char *name)
+{
+    set_path(&writer->final_path, directory, name, "");
+    set_path(&writer->path, directory, name, ".unfinished");
+    writer->file = open((const char *)writer->path.bytes, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (writer->file < 0) die("cannot write %s: %s", (const char *)writer->final_path.bytes, strerror(errno));
+}
+
+/* Idle only: has the piece written. */
+static inline void writer_post(struct writer *writer, bool is_last)
+{
+    pthread_mutex_lock(&writer->mutex);
+    writer->is_last = is_last;
+    writer->is_busy = true;
+    pthread_cond_broadcast(&writer->changed);
+    pthread_mutex_unlock(&writer->mutex);
+}
+
+/* Gives up a file that is not finished. */
+static inline void writer_abandon(struct writer *writer)
+{
+    writer_wait(writer);
+    if (writer->file < 0) return;
+    close(writer->file);
+    writer->file = -1;
+    unlink((const char *)writer->path.bytes);
+}
+
+static inline void writer_free(struct writer *writer)
+{
+    if (writer == NULL) return;
+    writer_abandon(writer);
+    pthread_mutex_lock(&writer->mutex);
+    writer->is_leaving = true;
+    pthread_cond_broadcast(&writer->changed);
+    pthread_mutex_unlock(&writer->mutex);
+    pthread_join(writer->thread, NULL);
+    free(writer->piece.bytes);
+    free(writer->path.bytes);
+    free(writer->final_path.bytes);
+    free(writer);
+}
+
+#endif
