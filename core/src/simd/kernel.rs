@@ -61,35 +61,19 @@ pub(super) unsafe fn insert<V: BlockOps, const C: u8>(blocks: &mut [Block], patt
 /// many places before it is probed.
 ///
 /// A rolling distance: fixed groups lose 15 to 20 %.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ahead {
-    /// At home in the L1 or L2 cache.
-    None,
-    /// In L2 and beside it.
-    Near,
-    /// In L3: many short misses.
-    Far,
-    /// In memory: as many as a core can have under way.
-    Memory,
-}
-
-pub(super) const NEAR: usize = 32;
-pub(super) const FAR: usize = 256;
-pub(super) const MEMORY: usize = 96;
-
-impl Ahead {
-    #[inline(always)]
-    pub(super) fn for_size(blocks: &[Block]) -> Self {
-        const KIB: usize = 1024 / BLOCK_BYTES;
-        const MIB: usize = 1024 * KIB;
-        match blocks.len() {
-            len if len <= 512 * KIB => Self::None,
-            len if len <= 4 * MIB => Self::Near,
-            len if len <= 64 * MIB => Self::Far,
-            _ => Self::Memory,
-        }
+#[inline(always)]
+pub(super) fn look_ahead(blocks: &[Block]) -> usize {
+    const KIB: usize = 1024 / BLOCK_BYTES;
+    const MIB: usize = 1024 * KIB;
+    match blocks.len() {
+        len if len <= 512 * KIB => 0,       // at home in the L1 or L2 cache
+        len if len <= 4 * MIB => 32,        // in L2 and beside it
+        len if len <= 64 * MIB => FARTHEST, // in L3: many short misses
+        _ => 96,                            // in memory: as many as a core can have under way
     }
 }
+
+pub(super) const FARTHEST: usize = 256;
 
 /// # Safety
 /// The caller enables the features of `V`; there is a block; `out` has a bit per hash.
@@ -102,11 +86,9 @@ pub(super) unsafe fn contains_batch<V: BlockOps, const C: u8>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        match Ahead::for_size(blocks) {
-            Ahead::None => probe_words::<V, C, 0>(blocks, pattern, hashes, out),
-            Ahead::Near => probe_words::<V, C, NEAR>(blocks, pattern, hashes, out),
-            Ahead::Far => probe_words::<V, C, FAR>(blocks, pattern, hashes, out),
-            Ahead::Memory => probe_words::<V, C, MEMORY>(blocks, pattern, hashes, out),
+        match look_ahead(blocks) {
+            0 => probe_words::<V, C, false>(blocks, pattern, hashes, out, 0),
+            distance => probe_words::<V, C, true>(blocks, pattern, hashes, out, distance),
         }
     }
 }
@@ -114,15 +96,16 @@ pub(super) unsafe fn contains_batch<V: BlockOps, const C: u8>(
 /// # Safety
 /// As `contains_batch`.
 #[inline(always)]
-unsafe fn probe_words<V: BlockOps, const C: u8, const AHEAD: usize>(
+unsafe fn probe_words<V: BlockOps, const C: u8, const AHEAD: bool>(
     blocks: &[Block],
     pattern: &Pattern,
     hashes: &[u64],
     out: &mut [u64],
+    distance: usize,
 ) {
     let mut ahead = hashes.iter();
-    if AHEAD > 0 {
-        for &hash in ahead.by_ref().take(AHEAD) {
+    if AHEAD {
+        for &hash in ahead.by_ref().take(distance) {
             // SAFETY: there is a block.
             prefetch_read(unsafe { block_of(blocks, hash) });
         }
@@ -130,9 +113,7 @@ unsafe fn probe_words<V: BlockOps, const C: u8, const AHEAD: usize>(
     for (hashes, out) in hashes.chunks(64).zip(out) {
         let mut bits = 0;
         for (i, &hash) in hashes.iter().enumerate() {
-            if AHEAD > 0
-                && let Some(&hash) = ahead.next()
-            {
+            if AHEAD && let Some(&hash) = ahead.next() {
                 // SAFETY: there is a block.
                 prefetch_read(unsafe { block_of(blocks, hash) });
             }
@@ -175,11 +156,9 @@ unsafe fn insert_by_size<V: BlockOps, const C: u8, const SEEN: bool>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        match Ahead::for_size(blocks) {
-            Ahead::None => insert_each::<V, C, SEEN, 0>(blocks, pattern, hashes, out),
-            Ahead::Near => insert_each::<V, C, SEEN, NEAR>(blocks, pattern, hashes, out),
-            Ahead::Far => insert_each::<V, C, SEEN, FAR>(blocks, pattern, hashes, out),
-            Ahead::Memory => insert_each::<V, C, SEEN, MEMORY>(blocks, pattern, hashes, out),
+        match look_ahead(blocks) {
+            0 => insert_each::<V, C, SEEN, false>(blocks, pattern, hashes, out, 0),
+            distance => insert_each::<V, C, SEEN, true>(blocks, pattern, hashes, out, distance),
         }
     }
 }
@@ -187,15 +166,16 @@ unsafe fn insert_by_size<V: BlockOps, const C: u8, const SEEN: bool>(
 /// # Safety
 /// As `insert_by_size`.
 #[inline(always)]
-unsafe fn insert_each<V: BlockOps, const C: u8, const SEEN: bool, const AHEAD: usize>(
+unsafe fn insert_each<V: BlockOps, const C: u8, const SEEN: bool, const AHEAD: bool>(
     blocks: &mut [Block],
     pattern: &Pattern,
     hashes: &[u64],
     out: &mut [u64],
+    distance: usize,
 ) {
     let mut ahead = hashes.iter();
-    if AHEAD > 0 {
-        for &hash in ahead.by_ref().take(AHEAD) {
+    if AHEAD {
+        for &hash in ahead.by_ref().take(distance) {
             // SAFETY: there is a block.
             prefetch_write(unsafe { block_of_mut(blocks, hash) });
         }
@@ -203,9 +183,7 @@ unsafe fn insert_each<V: BlockOps, const C: u8, const SEEN: bool, const AHEAD: u
     for (n, hashes) in hashes.chunks(64).enumerate() {
         let mut bits = 0;
         for (i, &hash) in hashes.iter().enumerate() {
-            if AHEAD > 0
-                && let Some(&hash) = ahead.next()
-            {
+            if AHEAD && let Some(&hash) = ahead.next() {
                 // SAFETY: there is a block.
                 prefetch_write(unsafe { block_of_mut(blocks, hash) });
             }

@@ -321,13 +321,11 @@ fn fit<'a>(hashes: &'a [u64], out: &'a mut [u64]) -> (&'a [u64], &'a mut [u64]) 
 
 /// Instantiates every algorithm for one instruction set: `$features` is exactly what its detection checked.
 ///
-/// A kernel written by hand for one set takes the place of the common one: name it as `contains_batch` or
-/// `survivors`.
+/// `$survivors` is the common one, or one written by hand for the set.
 macro_rules! kernels {
     (
         $name:literal, $level:literal, [$($feature:meta)?],
-        blocks = $ops:ty, registers = $registers:ty,
-        contains_batch = $contains_batch:path, survivors = $survivors:path
+        blocks = $ops:ty, registers = $registers:ty, survivors = $survivors:path
     ) => {
         use crate::block::Block;
         use crate::bloom::probe::{PATTERNS, Pattern};
@@ -349,7 +347,7 @@ macro_rules! kernels {
         $(#[$feature])?
         fn contains_batch<const C: u8>(blocks: &[Block], pattern: &Pattern, hashes: &[u64], out: &mut [u64]) {
             // SAFETY: as above; `out` has a bit per hash by contract.
-            unsafe { $contains_batch(blocks, pattern, hashes, out) }
+            unsafe { kernel::contains_batch::<$ops, C>(blocks, pattern, hashes, out) }
         }
         $(#[$feature])?
         fn insert_batch<const C: u8>(blocks: &mut [Block], pattern: &Pattern, hashes: &[u64]) {
@@ -429,7 +427,7 @@ macro_rules! kernels {
             }
         }
 
-        pub(in crate::simd) static KERNELS: Kernels = Kernels {
+        pub(in crate::simd) const TABLE: Kernels = Kernels {
             name: $name,
             level: $level,
             bloom: {
@@ -458,6 +456,7 @@ macro_rules! kernels {
             halve_counters,
             census,
         };
+        pub(in crate::simd) static KERNELS: Kernels = TABLE;
     };
 }
 use kernels;

@@ -14,7 +14,6 @@ kernels!(
     [target_feature(enable = "neon")],
     blocks = Neon,
     registers = Neon,
-    contains_batch = kernel::contains_batch::<Neon, C>,
     survivors = super::registers::survivors
 );
 

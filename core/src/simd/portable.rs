@@ -9,15 +9,7 @@ use wide::{u32x4, u64x4};
 
 struct Portable;
 
-kernels!(
-    "portable",
-    0,
-    [],
-    blocks = Portable,
-    registers = Portable,
-    contains_batch = kernel::contains_batch::<Portable, C>,
-    survivors = super::registers::survivors
-);
+kernels!("portable", 0, [], blocks = Portable, registers = Portable, survivors = super::registers::survivors);
 
 /// Four lanes of the block mask of a hash, from lane `4 * HALF` on.
 #[inline(always)]

@@ -14,7 +14,6 @@ kernels!(
     [target_feature(enable = "avx2,bmi2,popcnt")],
     blocks = Avx2,
     registers = Avx2,
-    contains_batch = kernel::contains_batch::<Avx2, C>,
     survivors = crate::simd::registers::survivors
 );
 

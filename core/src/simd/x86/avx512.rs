@@ -13,7 +13,6 @@ kernels!(
     [target_feature(enable = "avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")],
     blocks = Avx512,
     registers = super::avx2::Avx2,
-    contains_batch = kernel::contains_batch::<Avx512, C>,
     survivors = survivors
 );
 

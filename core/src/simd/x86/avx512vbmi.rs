@@ -1,25 +1,67 @@
 //! AVX-512 with VBMI, BITALG and VPOPCNTDQ: one instruction looks up all candidate bits of a key.
 
-use super::avx512::{Avx512, products};
-use crate::block::BLOCK_BYTES;
-use crate::bloom::probe::PRIMARY;
-use crate::simd::kernel::{Ahead, FAR, MEMORY, NEAR};
-use crate::simd::registers::{self, Group, RegisterOps};
-use crate::simd::{kernels, prefetch_read};
+use super::avx512::{self, products};
+use crate::block::{BLOCK_BYTES, Block};
+use crate::bloom::probe::{PRIMARY, Pattern};
+use crate::simd::registers::{self, Group, MANY, RegisterOps};
+use crate::simd::{EACH_LANE, Kernels, Occupancy, SOME_LANES, SOME_LANES_TWICE, kernel, prefetch_read};
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-kernels!(
-    "avx512vbmi",
-    4,
-    [target_feature(
-        enable = "avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq"
-    )],
-    blocks = Avx512,
-    registers = Vbmi,
-    contains_batch = look_up_batch::<C>,
-    survivors = super::avx512::survivors
-);
+macro_rules! enabled {
+    ($($function:item)*) => {
+        $(
+            #[target_feature(
+                enable = "avx2,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq"
+            )]
+            $function
+        )*
+    };
+}
+
+enabled! {
+    fn contains_batch<const C: u8>(blocks: &[Block], pattern: &Pattern, hashes: &[u64], out: &mut [u64]) {
+        // SAFETY: this function enables the features; there is a block and `out` has a bit per hash by contract.
+        unsafe { look_up_batch::<C>(blocks, pattern, hashes, out) }
+    }
+
+    fn occupancy(blocks: &[Block], histogram: &mut Occupancy) {
+        kernel::occupancy(blocks, histogram)
+    }
+
+    fn merge_registers(target: &mut [u8], source: &[u8]) {
+        // SAFETY: this function enables the features of `Vbmi`.
+        unsafe { registers::merge::<Vbmi>(target, source) }
+    }
+
+    fn merge_many_registers(target: &mut [u8], sources: &[&[u8]; MANY]) {
+        // SAFETY: as above; every source is as long as the target by contract.
+        unsafe { registers::merge_many::<Vbmi>(target, sources) }
+    }
+}
+
+/// What VBMI and its kin do not help is that of AVX-512.
+pub(in crate::simd) static KERNELS: Kernels = Kernels {
+    name: "avx512vbmi",
+    level: 4,
+    bloom: {
+        let mut table = avx512::TABLE.bloom;
+        let mut probes = 1;
+        while probes <= 16 {
+            table[probes - 1].contains_batch = match probes {
+                8 => contains_batch::<EACH_LANE>,
+                ..8 => contains_batch::<SOME_LANES>,
+                9.. => contains_batch::<SOME_LANES_TWICE>,
+            };
+            probes += 1;
+        }
+        table
+    },
+    occupancy,
+    merge_registers,
+    merge_many_registers,
+    ..avx512::TABLE
+};
 
 /// Keys of a bitmap word.
 const WORD: usize = 64;
@@ -30,7 +72,7 @@ const GROUP: usize = 8;
 #[repr(align(64))]
 struct Ring(#[allow(dead_code, reason = "its place is used")] [u64; RING]);
 const RING: usize = 512;
-const _: () = assert!(FAR + GROUP <= RING && FAR % GROUP + NEAR % GROUP + MEMORY % GROUP == 0);
+const _: () = assert!(kernel::FARTHEST + GROUP <= RING);
 
 /// The answers of 64 keys, before the test.
 #[repr(align(64))]
@@ -50,31 +92,30 @@ unsafe fn look_up_batch<const C: u8>(blocks: &[Block], pattern: &Pattern, hashes
     let Some((out, last)) = out.split_at_mut_checked(words.len()) else { return };
     // SAFETY: the caller's contract; every slice of hashes is whole words long, and `out` as many words.
     unsafe {
-        match Ahead::for_size(blocks) {
-            Ahead::None => look_up_words::<C, 0>(blocks, pattern, hashes, out),
-            Ahead::Near => look_up_words::<C, NEAR>(blocks, pattern, hashes, out),
-            Ahead::Far => look_up_words::<C, FAR>(blocks, pattern, hashes, out),
-            Ahead::Memory => look_up_words::<C, MEMORY>(blocks, pattern, hashes, out),
+        match kernel::look_ahead(blocks) {
+            0 => look_up_words::<C, false>(blocks, pattern, hashes, out, 0),
+            distance => look_up_words::<C, true>(blocks, pattern, hashes, out, distance),
         }
         if let ([_, ..], Some(last)) = (tail, last.first_mut()) {
             let mut padded = [0; WORD];
             for (slot, hash) in padded.iter_mut().zip(tail) {
                 *slot = *hash;
             }
-            look_up_words::<C, 0>(blocks, pattern, &padded, core::slice::from_mut(last));
+            look_up_words::<C, false>(blocks, pattern, &padded, core::slice::from_mut(last), 0);
             *last &= (1 << tail.len()) - 1;
         }
     }
 }
 
 /// # Safety
-/// As `look_up_batch`; the hashes are whole words.
+/// As `look_up_batch`; the hashes are whole words, the distance whole groups.
 #[inline(always)]
-unsafe fn look_up_words<const C: u8, const AHEAD: usize>(
+unsafe fn look_up_words<const C: u8, const AHEAD: bool>(
     blocks: &[Block],
     pattern: &Pattern,
     hashes: &[u64],
     out: &mut [u64],
+    distance: usize,
 ) {
     if hashes.len() < WORD {
         return;
@@ -94,8 +135,8 @@ unsafe fn look_up_words<const C: u8, const AHEAD: usize>(
         let offsets = |at: usize| {
             _mm512_store_si512(ring.add(at % RING).cast(), block_offsets(group(at), num_blocks));
         };
-        if AHEAD > 0 {
-            for at in (0..AHEAD).step_by(GROUP) {
+        if AHEAD {
+            for at in (0..distance).step_by(GROUP) {
                 offsets(at);
                 for i in at..at + GROUP {
                     prefetch_read(base.add(*ring.add(i) as usize).cast());
@@ -105,14 +146,15 @@ unsafe fn look_up_words<const C: u8, const AHEAD: usize>(
         for (word, out) in out.iter_mut().enumerate() {
             let first = word * WORD;
             for at in (first..first + WORD).step_by(GROUP) {
-                offsets(at + AHEAD);
-                for i in at..at + GROUP {
-                    let block = base.add(*ring.add(i % RING) as usize);
+                offsets(at + distance);
+                let (now, next) = (ring.add(at % RING), ring.add((at + distance) % RING));
+                for i in 0..GROUP {
+                    let block = base.add(*now.add(i) as usize);
                     let lanes = _mm512_loadu_si512(block.cast());
-                    let bits = _mm512_bitshuffle_epi64_mask(lanes, products(*hashes.get_unchecked(i)));
-                    *found.add(i - first) = bits;
-                    if AHEAD > 0 {
-                        prefetch_read(base.add(*ring.add((i + AHEAD) % RING) as usize).cast());
+                    let bits = _mm512_bitshuffle_epi64_mask(lanes, products(*hashes.get_unchecked(at + i)));
+                    *found.add(at - first + i) = bits;
+                    if AHEAD {
+                        prefetch_read(base.add(*next.add(i) as usize).cast());
                     }
                 }
             }
