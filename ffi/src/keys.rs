@@ -82,8 +82,19 @@ impl KeyBatch for Pointers<'_> {
 /// If not NULL, `keys` and the arrays it names are readable and unchanged during the call.
 pub(crate) unsafe fn with_keys<T>(
     keys: *const skl_keys,
-    each: impl FnOnce(&dyn KeyBatch) -> Result<T, skl_status>,
+    mut each: impl FnMut(&dyn KeyBatch) -> Result<T, skl_status>,
 ) -> Result<T, skl_status> {
+    let mut result = Err(SKL_ERR_ARGUMENT);
+    // SAFETY: the caller's contract.
+    unsafe { visit(keys, &mut |batch| result = each(batch))? };
+    result
+}
+
+/// One copy for all functions that take batches.
+///
+/// # Safety
+/// As `with_keys`.
+unsafe fn visit(keys: *const skl_keys, each: &mut dyn FnMut(&dyn KeyBatch)) -> Result<(), skl_status> {
     // SAFETY: the caller's contract, here and for every array below.
     let Some(keys) = (unsafe { array(keys, usize::from(!keys.is_null()))? }).first() else {
         return Err(SKL_ERR_NULL);
@@ -129,16 +140,17 @@ unsafe fn arrow<'a, O>(keys: &skl_keys) -> Result<Arrow<'a, O>, skl_status> {
 
 /// # Safety
 /// The validity bitmap is readable.
-unsafe fn each_with_validity<T>(
+unsafe fn each_with_validity(
     keys: &skl_keys,
     batch: impl KeyBatch,
-    each: impl FnOnce(&dyn KeyBatch) -> Result<T, skl_status>,
-) -> Result<T, skl_status> {
+    each: &mut dyn FnMut(&dyn KeyBatch),
+) -> Result<(), skl_status> {
     // SAFETY: the caller's contract.
     match unsafe { validity(keys)? } {
         None => each(&batch),
         Some(validity) => each(&Nullable { keys: batch, validity }),
     }
+    Ok(())
 }
 
 /// # Safety

@@ -46,7 +46,7 @@ impl<S: Lines> Bloom<S> {
         let mut count = 0;
         for_each_buffer(keys, seed, self.state.isa(), |first, hashes| {
             let mut words = [0; WORDS];
-            self.state.probing.contains_batch(self.blocks(), hashes, &mut words);
+            self.state.probing().contains_batch(self.blocks(), hashes, &mut words);
             count += ones(keys, first, &words);
         });
         Ok(count)
@@ -66,7 +66,7 @@ impl<S: Lines> Bloom<S> {
         let mut kept = 0;
         for_each_buffer(keys, seed, self.state.isa(), |first, hashes| {
             let mut words = [0; WORDS];
-            self.state.probing.contains_batch(self.blocks(), hashes, &mut words);
+            self.state.probing().contains_batch(self.blocks(), hashes, &mut words);
             for (n, word) in words.into_iter().enumerate() {
                 let at = first + 64 * n;
                 for bit in set_bits(word & keys.validity(at / 64)) {
@@ -118,7 +118,7 @@ impl<S: Lines> Bloom<S> {
             let hashes = hashes.get_mut(..end - start).unwrap_or(&mut []);
             keys.hash_selected(selection.get(start..end).unwrap_or(&[]), seed, hashes);
             let mut words = [0; WORDS];
-            self.state.probing.contains_batch(self.blocks(), hashes, &mut words);
+            self.state.probing().contains_batch(self.blocks(), hashes, &mut words);
             for (n, word) in words.into_iter().enumerate() {
                 for bit in set_bits(word) {
                     // Writes never overtake reads: `kept` is at most the position that is read.
@@ -143,7 +143,7 @@ impl<S: LinesMut> Bloom<S> {
         if hashes.is_empty() {
             return;
         }
-        let probing = self.state.probing;
+        let probing = self.state.probing();
         probing.insert_batch(self.blocks_mut(), hashes);
         self.state.count(hashes.len());
     }
@@ -158,7 +158,7 @@ impl<S: LinesMut> Bloom<S> {
             self.insert_hashes(hashes);
             return Ok(());
         }
-        let probing = self.state.probing;
+        let probing = self.state.probing();
         let isa = self.state.isa();
         let mut inserted = 0;
         let blocks = self.blocks_mut();
@@ -181,7 +181,7 @@ impl<S: LinesMut> Bloom<S> {
     pub fn insert_batch_seen(&mut self, keys: &dyn KeyBatch, seen: &mut [u64]) -> Result<(), Error> {
         let seed = self.state.check(keys)?;
         let seen = seen.get_mut(..keys.len().div_ceil(64)).ok_or(Error::BufferTooSmall)?;
-        let probing = self.state.probing;
+        let probing = self.state.probing();
         if let Some(hashes) = keys.as_hashes() {
             probing.insert_batch_seen(self.blocks_mut(), hashes, seen);
             self.state.count(hashes.len());
@@ -228,7 +228,7 @@ pub fn contains_batch_in_each<'a>(
     for_each_buffer(keys, seed, first.state.isa(), |start, hashes| {
         for (filter, out) in filters.clone().zip(out.chunks_mut(words.max(1))) {
             let out = out.get_mut(start / 64..).unwrap_or(&mut []);
-            filter.state.probing.contains_batch(filter.blocks(), hashes, out);
+            filter.state.probing().contains_batch(filter.blocks(), hashes, out);
             mask_valid(keys, start, hashes.len(), out);
         }
     });
@@ -236,7 +236,7 @@ pub fn contains_batch_in_each<'a>(
 }
 
 fn contains_words(state: &BloomState, blocks: &[Block], keys: &dyn KeyBatch, seed: u64, out: &mut [u64]) {
-    let probing = state.probing;
+    let probing = state.probing();
     if let Some(hashes) = keys.as_hashes() {
         return probing.contains_batch(blocks, hashes, out);
     }

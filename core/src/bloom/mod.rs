@@ -26,7 +26,7 @@ use crate::block::OwnedLines;
 use crate::block::{self, Block};
 use crate::image::{Header, Kind, OpenOptions};
 use crate::lines::{Lines, LinesMut};
-use crate::simd::Probing;
+use crate::simd::{BloomKernels, Probing};
 use crate::{Error, HashScheme, Isa, KeyHash};
 
 /// A filter over lines that it may read, and change if they are mutable.
@@ -48,7 +48,7 @@ pub type BloomMut<'a> = Bloom<&'a mut [Block]>;
 /// cannot hold a borrow keeps this beside a pointer, and puts the two together with [`Bloom::attach`].
 #[derive(Clone, Copy)]
 pub struct BloomState {
-    probing: Probing,
+    kernels: &'static BloomKernels,
     seed_or_tag: u64,
     capacity: u64,
     num_inserted: u64,
@@ -70,7 +70,7 @@ impl BloomState {
     fn new(params: BloomParams, flags: u8) -> Self {
         let isa = Isa::default_for_new();
         Self {
-            probing: isa.bloom(params.num_probes()),
+            kernels: isa.bloom(params.num_probes()),
             seed_or_tag: params.hashing().seed_or_tag(),
             capacity: params.capacity(),
             num_inserted: 0,
@@ -128,6 +128,11 @@ impl BloomState {
         HashScheme::from_parts(self.hash_id, self.seed_or_tag).unwrap_or(HashScheme::Caller { tag: self.seed_or_tag })
     }
 
+    #[inline(always)]
+    fn probing(&self) -> Probing {
+        Probing { kernels: self.kernels, pattern: probe::pattern(self.num_probes) }
+    }
+
     /// The blocks among some lines.
     #[inline(always)]
     fn blocks<'a>(&self, lines: &'a [Block]) -> &'a [Block] {
@@ -149,13 +154,13 @@ impl BloomState {
     /// [`Bloom::contains_hash`] without a [`Bloom`]: of these lines, [`BloomState::num_lines`] of them.
     #[inline(always)]
     pub fn contains_hash(&self, lines: &[Block], hash: KeyHash) -> bool {
-        self.probing.contains(self.blocks(lines), hash.raw())
+        self.probing().contains(self.blocks(lines), hash.raw())
     }
 
     /// [`Bloom::insert_hash`] without a [`Bloom`]: into these lines, [`BloomState::num_lines`] of them.
     #[inline(always)]
     pub fn insert_hash(&mut self, lines: &mut [Block], hash: KeyHash) {
-        let probing = self.probing;
+        let probing = self.probing();
         probing.insert(self.blocks_mut(lines), hash.raw());
         self.count(1);
     }
@@ -196,7 +201,7 @@ impl BloomState {
 
     /// Uses another instruction set. Answers and bits do not change with it.
     pub fn set_isa(&mut self, isa: Isa) {
-        self.probing = isa.bloom(u32::from(self.num_probes));
+        self.kernels = isa.bloom(u32::from(self.num_probes));
         self.level = isa.level();
     }
 

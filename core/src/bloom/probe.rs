@@ -68,14 +68,20 @@ const LANE_MASKS: [[u8; 8]; 8] = [
     [0xff; 8],
 ];
 
-/// One pattern per number of probes; index 0 is unused.
-pub(crate) static PATTERNS: [Pattern; 17] = {
-    let mut patterns = [const { Pattern([0; 8]) }; 17];
+/// The pattern of a number of probes from 1 to 16.
+#[inline(always)]
+pub(crate) fn pattern(num_probes: u8) -> &'static Pattern {
+    &PATTERNS[usize::from(num_probes % 16)]
+}
+
+/// By number of probes modulo 16.
+static PATTERNS: [Pattern; 16] = {
+    let mut patterns = [const { Pattern([0; 8]) }; 16];
     let mut probes = 1;
     while probes <= 16 {
         let mut word = 0;
         while word < 8 {
-            patterns[probes].0[word] = if probes <= 8 {
+            patterns[probes % 16].0[word] = if probes <= 8 {
                 spread(LANE_MASKS[probes - 1][word]) * PRIMARY_BIT
             } else {
                 PRIMARY | (spread(LANE_MASKS[probes - 9][word]) * SECONDARY_BIT)
@@ -113,7 +119,7 @@ pub const fn block_index(hash: u64, num_blocks: u64) -> usize {
 /// A key is contained if its block has all these bits; inserting sets them.
 pub fn block_mask(hash: u64, num_probes: u32) -> [u64; LANES] {
     let g = hash & 0xffff_ffff;
-    let word = PATTERNS[num_probes.clamp(1, 16) as usize].word(hash);
+    let word = pattern(num_probes.clamp(1, 16) as u8).word(hash);
     core::array::from_fn(|i| {
         let x = g * u64::from(SALT[i]);
         let primary = (word >> (8 * i + 4)) & 1;
@@ -147,11 +153,11 @@ mod tests {
     /// A copied table must notice one wrong digit: the right number of lanes, and turned words that use every lane.
     #[test]
     fn patterns_have_their_number_of_probes() {
-        for (probes, pattern) in PATTERNS.iter().enumerate().skip(1) {
-            for word in pattern.0 {
-                assert_eq!(word.count_ones() as usize, probes);
+        for probes in 1..=16 {
+            for word in pattern(probes).0 {
+                assert_eq!(word.count_ones(), probes.into());
                 assert_eq!(word & !(PRIMARY | SECONDARY), 0);
-                assert_eq!((word & SECONDARY).count_ones() as usize, probes.saturating_sub(8));
+                assert_eq!((word & SECONDARY).count_ones(), probes.saturating_sub(8).into());
             }
         }
     }

@@ -88,9 +88,14 @@ impl Isa {
         self.0.level
     }
 
-    pub(crate) fn bloom(self, num_probes: u32) -> Probing {
-        let index = num_probes.saturating_sub(1).min(15);
-        Probing(&self.0.bloom[index as usize])
+    /// The Bloom kernels for a number of probes.
+    pub(crate) fn bloom(self, num_probes: u32) -> &'static BloomKernels {
+        let class = match num_probes {
+            8 => EACH_LANE,
+            ..8 => SOME_LANES,
+            9.. => SOME_LANES_TWICE,
+        };
+        &self.0.bloom[usize::from(class)]
     }
 
     /// Native hashes of integer keys, as far as both slices go.
@@ -218,8 +223,8 @@ pub(crate) type Occupancy = [u64; 513];
 struct Kernels {
     name: &'static str,
     level: u8,
-    /// One per number of probes, from 1 on.
-    bloom: [BloomKernels; 16],
+    /// By class: [`SOME_LANES`] and so on.
+    bloom: [BloomKernels; 3],
     hash_u64s: unsafe fn(&[u64], u64, &mut [u64]),
     union: unsafe fn(&mut [Block], &[Block]),
     intersect: unsafe fn(&mut [Block], &[Block]),
@@ -245,8 +250,7 @@ const SOME_LANES_TWICE: u8 = 2;
 
 /// Unsafe for one more reason: there must be a block, and `out` must hold a bit per hash.
 #[derive(Clone, Copy)]
-struct BloomKernels {
-    pattern: &'static Pattern,
+pub(crate) struct BloomKernels {
     contains: unsafe fn(&[Block], &Pattern, u64) -> bool,
     insert: unsafe fn(&mut [Block], &Pattern, u64),
     contains_batch: unsafe fn(&[Block], &Pattern, &[u64], &mut [u64]),
@@ -255,17 +259,19 @@ struct BloomKernels {
 }
 
 /// The Bloom kernels of one instruction set for one number of probes.
-///
-/// One pointer, so that a filter's state stays small, and a single-key call costs two loads and a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Probing(&'static BloomKernels);
+pub(crate) struct Probing {
+    /// From an [`Isa`], which proves the features.
+    pub(crate) kernels: &'static BloomKernels,
+    pub(crate) pattern: &'static Pattern,
+}
 
 impl Probing {
     /// Whether all bits of the hash are set. Of no blocks: no.
     #[inline(always)]
     pub(crate) fn contains(self, blocks: &[Block], hash: u64) -> bool {
-        // SAFETY: a `Probing` comes from an `Isa`, which proves the features; there is a block.
-        !blocks.is_empty() && unsafe { (self.0.contains)(blocks, self.0.pattern, hash) }
+        // SAFETY: the kernels come from an `Isa`, which proves the features; there is a block.
+        !blocks.is_empty() && unsafe { (self.kernels.contains)(blocks, self.pattern, hash) }
     }
 
     /// Sets all bits of the hash. Of no blocks: nothing.
@@ -273,7 +279,7 @@ impl Probing {
     pub(crate) fn insert(self, blocks: &mut [Block], hash: u64) {
         if !blocks.is_empty() {
             // SAFETY: as in `contains`.
-            unsafe { (self.0.insert)(blocks, self.0.pattern, hash) }
+            unsafe { (self.kernels.insert)(blocks, self.pattern, hash) }
         }
     }
 
@@ -285,7 +291,7 @@ impl Probing {
             out.fill(0);
         } else {
             // SAFETY: as in `contains`; `fit` made `out` as long as the hashes need.
-            unsafe { (self.0.contains_batch)(blocks, self.0.pattern, hashes, out) }
+            unsafe { (self.kernels.contains_batch)(blocks, self.pattern, hashes, out) }
         }
     }
 
@@ -293,7 +299,7 @@ impl Probing {
     pub(crate) fn insert_batch(self, blocks: &mut [Block], hashes: &[u64]) {
         if !blocks.is_empty() {
             // SAFETY: as in `contains`.
-            unsafe { (self.0.insert_batch)(blocks, self.0.pattern, hashes) }
+            unsafe { (self.kernels.insert_batch)(blocks, self.pattern, hashes) }
         }
     }
 
@@ -304,7 +310,7 @@ impl Probing {
             out.fill(0);
         } else {
             // SAFETY: as in `contains_batch`.
-            unsafe { (self.0.insert_batch_seen)(blocks, self.0.pattern, hashes, out) }
+            unsafe { (self.kernels.insert_batch_seen)(blocks, self.pattern, hashes, out) }
         }
     }
 }
@@ -328,7 +334,7 @@ macro_rules! kernels {
         blocks = $ops:ty, registers = $registers:ty, survivors = $survivors:path
     ) => {
         use crate::block::Block;
-        use crate::bloom::probe::{PATTERNS, Pattern};
+        use crate::bloom::probe::Pattern;
         use crate::cms::CounterSize;
         use crate::cms::column::Table;
         use crate::simd::counters;
@@ -416,9 +422,8 @@ macro_rules! kernels {
             counters::census(lines, counter)
         }
 
-        const fn bloom<const C: u8>(pattern: &'static Pattern) -> BloomKernels {
+        const fn bloom<const C: u8>() -> BloomKernels {
             BloomKernels {
-                pattern,
                 contains: contains::<C>,
                 insert: insert::<C>,
                 contains_batch: contains_batch::<C>,
@@ -430,19 +435,7 @@ macro_rules! kernels {
         pub(in crate::simd) const TABLE: Kernels = Kernels {
             name: $name,
             level: $level,
-            bloom: {
-                let mut table = [bloom::<EACH_LANE>(&PATTERNS[8]); 16];
-                let mut probes = 1;
-                while probes <= 16 {
-                    if probes < 8 {
-                        table[probes - 1] = bloom::<SOME_LANES>(&PATTERNS[probes]);
-                    } else if probes > 8 {
-                        table[probes - 1] = bloom::<SOME_LANES_TWICE>(&PATTERNS[probes]);
-                    }
-                    probes += 1;
-                }
-                table
-            },
+            bloom: [bloom::<SOME_LANES>(), bloom::<EACH_LANE>(), bloom::<SOME_LANES_TWICE>()],
             hash_u64s,
             union,
             intersect,

@@ -61,6 +61,7 @@ impl BlockOps for Portable {
 /// Eight registers in the low 48 bits of each word.
 impl RegisterOps for Portable {
     type Unpacked = [u64; 8];
+    const AT_ONCE: usize = 1;
 
     #[inline(always)]
     unsafe fn load(group: &Group) -> [u64; 8] {

@@ -15,6 +15,9 @@ pub(super) trait RegisterOps {
     /// 64 registers, unpacked far enough to be compared.
     type Unpacked: Copy;
 
+    /// Groups whose registers there is room for: 4 or 1.
+    const AT_ONCE: usize = 4;
+
     /// Unpacks.
     unsafe fn load(group: &Group) -> Self::Unpacked;
 
@@ -98,7 +101,7 @@ pub(super) unsafe fn merge_many<R: RegisterOps>(target: &mut [u8], sources: &[&[
         unsafe { merge_rest::<R>(target_rest, source.as_chunks::<GROUP>().1) };
     }
     // Four groups at a time, so that enough loads are under way.
-    let (fours, rest) = targets.as_chunks_mut::<4>();
+    let (fours, rest) = if R::AT_ONCE == 4 { targets.as_chunks_mut::<4>() } else { (&mut [][..], targets) };
     let rest_at = 4 * fours.len();
     for (i, [a, b, c, d]) in fours.iter_mut().enumerate() {
         // SAFETY: the caller's contract: there are as many groups in each source as in the target.

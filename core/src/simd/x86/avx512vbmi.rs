@@ -45,17 +45,11 @@ pub(in crate::simd) static KERNELS: Kernels = Kernels {
     name: "avx512vbmi",
     level: 4,
     bloom: {
-        let mut table = avx512::TABLE.bloom;
-        let mut probes = 1;
-        while probes <= 16 {
-            table[probes - 1].contains_batch = match probes {
-                8 => contains_batch::<EACH_LANE>,
-                ..8 => contains_batch::<SOME_LANES>,
-                9.. => contains_batch::<SOME_LANES_TWICE>,
-            };
-            probes += 1;
-        }
-        table
+        let mut classes = avx512::TABLE.bloom;
+        classes[SOME_LANES as usize].contains_batch = contains_batch::<SOME_LANES>;
+        classes[EACH_LANE as usize].contains_batch = contains_batch::<EACH_LANE>;
+        classes[SOME_LANES_TWICE as usize].contains_batch = contains_batch::<SOME_LANES_TWICE>;
+        classes
     },
     occupancy,
     merge_registers,
