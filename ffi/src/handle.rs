@@ -3,7 +3,7 @@
 //! Every call builds a sketch from these for its own duration, so that no Rust reference to the caller's memory
 //! outlives the call.
 
-use crate::memory::{allocate_like, array, array_mut, asked_for_huge_pages, release};
+use crate::memory::{allocate_like, array_mut, asked_for_huge_pages, release};
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
 use core::slice;
@@ -248,10 +248,20 @@ impl<T: Opaque> Handle<T> {
     pub(crate) unsafe fn sketch<'a>(handle: *const T) -> Result<T::Sketch<&'a [Block]>, skl_status> {
         // SAFETY: the caller's contract; the lines are readable for as long as the handle is used.
         unsafe {
-            let handle = Self::get(handle)?;
-            let lines = array(handle.lines.cast_const(), T::num_lines(&handle.state))?;
-            Ok(T::attach(lines, handle.state)?)
+            let held = Self::held(handle.cast_mut(), Access::Read)?;
+            Ok(T::attach(slice::from_raw_parts(held.lines, T::num_lines(&held.state)), held.state)?)
         }
+    }
+
+    /// A handle with this access, out of line: what is not called for each key is small.
+    ///
+    /// # Safety
+    /// As `get`.
+    #[inline(never)]
+    unsafe fn held<'a>(handle: *mut T, access: Access) -> Result<&'a Self, skl_status> {
+        // SAFETY: the caller's contract.
+        let held = unsafe { Self::get(handle)? };
+        if held.may(access) { Ok(held) } else { Err(SKL_ERR_READ_ONLY) }
     }
 
     /// Runs `change` on the sketch of a handle, and keeps the state that results.
@@ -265,11 +275,8 @@ impl<T: Opaque> Handle<T> {
     ) -> Result<R, skl_status> {
         // SAFETY: the caller's contract; a handle that may write has writable lines for as long as it is used.
         unsafe {
-            let held = Self::get(handle)?;
-            if !held.may(Access::Write) {
-                return Err(SKL_ERR_READ_ONLY);
-            }
-            let lines = array_mut(held.lines, T::num_lines(&held.state))?;
+            let held = Self::held(handle, Access::Write)?;
+            let lines = slice::from_raw_parts_mut(held.lines, T::num_lines(&held.state));
             let mut sketch = T::attach(lines, held.state)?;
             let result = change(&mut sketch);
             (*handle.cast::<Self>()).state = T::state(&sketch);
@@ -364,11 +371,12 @@ impl Handle<skl_hll> {
         }
     }
 
-    /// [`Handle::change`]; where a sketch that the handle owns needs `bytes(sketch)`, it is moved to them and
+    /// [`Handle::change`], in line; where a sketch that the handle owns needs `bytes(sketch)`, it is moved to them and
     /// `change` runs again.
     ///
     /// # Safety
     /// As `change`.
+    #[inline(always)]
     pub(crate) unsafe fn change_growing<R>(
         handle: *mut skl_hll,
         mut change: impl FnMut(&mut HllMut<'_>) -> Result<R, Error>,
@@ -378,38 +386,52 @@ impl Handle<skl_hll> {
             let mut needed = 0;
             // SAFETY: the caller's contract.
             let changed = unsafe {
-                Self::change(handle, |sketch| {
-                    let changed = change(sketch);
+                Self::change_state(handle, |state, lines| {
+                    let mut sketch = HllMut::attach(lines, *state)?;
+                    let changed = change(&mut sketch);
                     if changed.is_err() {
-                        needed = bytes(sketch);
+                        needed = bytes(&sketch);
                     }
+                    *state = *sketch.state();
                     changed
                 })
             };
             if changed.as_ref().err() != Some(&SKL_ERR_NEED_SPACE) {
                 return changed;
             }
-            // SAFETY: the caller's contract; an owned image came from `allocate`, and is released once it was moved.
-            unsafe {
-                let held = *Self::get(handle)?;
-                if !held.may(Access::Own) {
-                    return changed;
-                }
-                let memory = allocate_like(held.lines.cast(), needed)?;
-                let moved = array_mut(memory, needed as usize).and_then(|memory| {
-                    let state = *Self::sketch(handle)?.move_to(memory)?.state();
-                    Ok(state)
-                });
-                match moved {
-                    Ok(state) => Self::write(handle, Access::Own, memory, state),
-                    Err(status) => {
-                        release(memory);
-                        return Err(status);
-                    }
-                }
-                release(held.lines.cast());
-            }
+            // SAFETY: the caller's contract.
+            unsafe { Self::grow(handle, needed)? };
         }
+    }
+
+    /// Moves a sketch that its handle owns to `bytes`.
+    ///
+    /// # Safety
+    /// As `change`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn grow(handle: *mut skl_hll, bytes: u64) -> Result<(), skl_status> {
+        // SAFETY: the caller's contract; an owned image came from `allocate`, and is released once it was moved.
+        unsafe {
+            let held = *Self::get(handle)?;
+            if !held.may(Access::Own) {
+                return Err(SKL_ERR_NEED_SPACE);
+            }
+            let memory = allocate_like(held.lines.cast(), bytes)?;
+            let moved = array_mut(memory, bytes as usize).and_then(|memory| {
+                let state = *Self::sketch(handle)?.move_to(memory)?.state();
+                Ok(state)
+            });
+            match moved {
+                Ok(state) => Self::write(handle, Access::Own, memory, state),
+                Err(status) => {
+                    release(memory);
+                    return Err(status);
+                }
+            }
+            release(held.lines.cast());
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,9 @@ use crate::life::{self, open_handle, options};
 use crate::memory::{array, array_mut, out, sized_out, skl_allocator};
 use crate::status::skl_status::{self, *};
 use core::ffi::{c_int, c_void};
-use sketchline::{Error, Hashes, HllForm, HllMut, HllParams, HllRef, KeyBatch, KeyHash, overlap, overlap_bytes};
+use sketchline::{
+    Error, Hashes, HllForm, HllMut, HllParams, HllRef, HllState, KeyBatch, KeyHash, overlap, overlap_bytes,
+};
 
 /// How a sketch holds its keys.
 #[repr(u32)]
@@ -228,7 +230,7 @@ pub unsafe extern "C" fn skl_hll_insert(handle: *mut skl_hll, key: *const c_void
     // SAFETY: the caller's contract.
     unsafe {
         match array(key.cast::<u8>(), len) {
-            Ok(key) => insert(handle, |sketch| sketch.insert(key)),
+            Ok(key) => insert(handle, |state| Ok(KeyHash::of(key, state.key_seed()?))).into(),
             Err(status) => status,
         }
     }
@@ -241,7 +243,7 @@ pub unsafe extern "C" fn skl_hll_insert(handle: *mut skl_hll, key: *const c_void
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_insert_u64(handle: *mut skl_hll, key: u64) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe { insert(handle, |sketch| sketch.insert_u64(key)) }
+    unsafe { insert(handle, |state| Ok(KeyHash::of_u64(key, state.key_seed()?))) }.into()
 }
 
 /// Puts a hash in. Errors as skl_hll_insert.
@@ -251,15 +253,34 @@ pub unsafe extern "C" fn skl_hll_insert_u64(handle: *mut skl_hll, key: u64) -> s
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn skl_hll_insert_hash(handle: *mut skl_hll, hash: u64) -> skl_status {
     // SAFETY: the caller's contract.
-    unsafe { insert(handle, |sketch| sketch.insert_hash(KeyHash::from_raw(hash))) }
+    unsafe { insert(handle, |_| Ok(KeyHash::from_raw(hash))) }.into()
 }
 
+/// Looks first, in place: to change a sketch takes its state out of the handle and puts it back.
+///
 /// # Safety
 /// If not NULL, `handle` is a sketch to write to, used by nobody else meanwhile.
 #[inline(always)]
-unsafe fn insert(handle: *mut skl_hll, insert: impl FnMut(&mut HllMut<'_>) -> Result<(), Error>) -> skl_status {
+unsafe fn insert(
+    handle: *mut skl_hll,
+    hash: impl FnOnce(&HllState) -> Result<KeyHash, Error>,
+) -> Result<(), skl_status> {
     // SAFETY: the caller's contract.
-    unsafe { Handle::change_growing(handle, insert, |sketch| sketch.grown_bytes()) }.into()
+    unsafe {
+        let changing = Handle::change_state(handle, |state, lines| {
+            let hash = hash(state)?;
+            Ok(state.may_change(lines, hash).then_some(hash))
+        });
+        changing?.map_or(Ok(()), |hash| insert_hash(handle, hash))
+    }
+}
+
+/// # Safety
+/// As `insert`.
+#[inline(never)]
+unsafe fn insert_hash(handle: *mut skl_hll, hash: KeyHash) -> Result<(), skl_status> {
+    // SAFETY: the caller's contract.
+    unsafe { Handle::change_growing(handle, |sketch| sketch.insert_hash(hash), |sketch| sketch.grown_bytes()) }
 }
 
 /// Puts a batch of keys in, from number `*consumed` on, and sets it to the number of the first key that is not in:
@@ -360,7 +381,7 @@ pub unsafe extern "C" fn skl_hll_insert_grouped(
             if let Some((handle, hash)) = pair(at + AHEAD) {
                 Handle::prefetch_register(handle, hash);
             }
-            result = Handle::change_growing(handle, |sketch| sketch.insert_hash(hash), |sketch| sketch.grown_bytes());
+            result = insert(handle, |_| Ok(hash));
             if result.is_err() {
                 break;
             }

@@ -235,6 +235,30 @@ impl HllState {
         if self.has(DENSE) { BLOCK_BYTES + registers::body_bytes(register as usize) } else { BLOCK_BYTES }
     }
 
+    /// Whether an insert of this hash would change the sketch in these lines; true as well where only an insert can
+    /// tell. Most keys of a large sketch change nothing.
+    #[inline(always)]
+    pub fn may_change(&self, lines: &[Block], hash: KeyHash) -> bool {
+        let (register, rank) = rank::split(hash.raw(), self.precision());
+        let body = lines.get(1..).unwrap_or(&[]).as_flattened();
+        !self.is_ready() || rank > u32::from(self.least) && rank > u32::from(registers::get(body, register as usize))
+    }
+
+    /// Dense, and as an insert leaves it.
+    #[inline(always)]
+    fn is_ready(&self) -> bool {
+        self.flags & (DENSE | SEALED | STALE) == DENSE
+    }
+
+    /// The seed with which keys are hashed.
+    ///
+    /// # Errors
+    /// [`Error::CallerHash`] where the caller hashes.
+    #[inline(always)]
+    pub fn key_seed(&self) -> Result<u64, Error> {
+        self.hashing().key_seed()
+    }
+
     /// The shape, with the form that the sketch has now.
     pub fn params(&self) -> HllParams {
         let params = HllParams::from_checked(self.p, self.form(), self.has(MARTINGALE));
@@ -655,7 +679,7 @@ impl<S: LinesMut> Hll<S> {
     /// [`Error::CallerHash`] if the sketch holds the caller's hashes; else as [`Hll::insert_hash`].
     #[inline]
     pub fn insert(&mut self, key: &[u8]) -> Result<(), Error> {
-        self.insert_hash(KeyHash::of(key, self.state.hashing().key_seed()?))
+        self.insert_hash(KeyHash::of(key, self.state.key_seed()?))
     }
 
     /// [`Hll::insert`] of an integer key.
@@ -664,7 +688,7 @@ impl<S: LinesMut> Hll<S> {
     /// As [`Hll::insert`].
     #[inline]
     pub fn insert_u64(&mut self, key: u64) -> Result<(), Error> {
-        self.insert_hash(KeyHash::of_u64(key, self.state.hashing().key_seed()?))
+        self.insert_hash(KeyHash::of_u64(key, self.state.key_seed()?))
     }
 
     /// [`Hll::insert`] of a hash.
@@ -674,7 +698,7 @@ impl<S: LinesMut> Hll<S> {
     /// [`Error::OutOfMemory`]: the key is not in then.
     #[inline]
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), Error> {
-        if self.state.flags & (DENSE | SEALED | STALE) != DENSE {
+        if !self.state.is_ready() {
             return self.insert_otherwise(hash);
         }
         self.insert_dense(hash.raw());
