@@ -12,8 +12,10 @@
 //! takes no hashes but prepared coupons, which already hold register and rank.
 
 use crate::SEED;
+use crate::machine::Size;
 use crate::memory::SharedLines;
-use crate::stats::median;
+use crate::promises::{self, Promise, Target};
+use crate::rounds::{self, Name, Row, medians, timed};
 use cardinality_estimator::CardinalityEstimator;
 use datasketches::hll::{Coupon, HllSketch, HllType, HllUnion};
 use hyperloglogplus::{HyperLogLog as _, HyperLogLogPlus};
@@ -23,27 +25,15 @@ use sketchline::{
 use std::fmt::Write;
 use std::hash::RandomState;
 use std::hint::black_box;
-use std::time::Instant;
 
 const P: u32 = 14;
+const SIZE: Size = Size { name: "p14", bytes: (1 << P) / 4 * 3 };
 const SATURATED: u64 = 10_000_000;
 const MERGED_KEYS: u64 = 100_000;
 const MERGED: usize = 48;
 const RUN: usize = 1 << 14;
 /// Trials of the RMSE column, at `MERGED_KEYS` keys; its own standard error is `1 / sqrt(2 * TRIALS)`, 5 %.
 const TRIALS: u64 = 200;
-
-/// One measured figure.
-#[derive(Clone, Debug)]
-pub struct Row {
-    contender: &'static str,
-    level: &'static str,
-    op: &'static str,
-    mode: &'static str,
-    /// Nanoseconds per key, per merged sketch or per estimate.
-    ns: f64,
-    rmse: Option<f64>,
-}
 
 /// A sketch under test.
 trait Peer {
@@ -296,7 +286,7 @@ fn peers() -> Vec<Box<dyn Peer>> {
 /// Bytes in and out of the L1 cache for a merge, and nothing else: two reads and a write of 12 KiB.
 fn copy_bound() -> f64 {
     // Whole cache lines, as sketches have them.
-    let [mut a, mut b, mut c] = [(); 3].map(|()| SharedLines::zeroed(12_288 / BLOCK_BYTES));
+    let [mut a, mut b, mut c] = [(); 3].map(|()| SharedLines::zeroed(SIZE.bytes as usize / BLOCK_BYTES));
     a.lines_mut().as_flattened_mut().fill(1);
     b.lines_mut().as_flattened_mut().fill(2);
     #[cfg(target_arch = "x86_64")]
@@ -328,12 +318,6 @@ fn copy_bound() -> f64 {
     timed(MERGED, || (0..MERGED).for_each(|_| merge()))
 }
 
-/// Times of one call of one peer.
-struct Times {
-    row: Row,
-    samples: Vec<f64>,
-}
-
 /// Measures everything in so many rounds.
 pub fn run(rounds: usize, mut say: impl FnMut(&str)) -> Vec<Row> {
     say("hll: filling");
@@ -348,53 +332,33 @@ pub fn run(rounds: usize, mut say: impl FnMut(&str)) -> Vec<Row> {
     let rmse = errors(&peers);
     say("hll: rounds");
     let warm = Keys::new(0, RUN);
-    let mut times: Vec<Times> = Vec::new();
-    for round in 0..=rounds {
-        let mut record = |row: Row, ns: f64| {
-            let same = |times: &&mut Times| {
-                let other = &times.row;
-                (other.contender, other.level, other.op, other.mode) == (row.contender, row.level, row.op, row.mode)
-            };
-            match times.iter_mut().find(same) {
-                Some(times) if round > 0 => times.samples.push(ns),
-                Some(_) => {}
-                None => times.push(Times { row, samples: Vec::new() }),
-            }
-        };
+    medians(rounds, |_, record| {
         for (peer, &rmse) in peers.iter_mut().zip(&rmse) {
             let (contender, level) = peer.names();
-            let row = |op, mode| Row { contender, level, op, mode, ns: 0.0, rmse: Some(rmse) };
+            let mut record = |op, mode, ns| record(Name { contender, level, op, mode, size: SIZE }, Some(rmse), ns);
             for (way, mode) in peer.adds().iter().enumerate() {
                 let keys = Keys::new(next, RUN);
                 next += RUN as u64;
                 peer.add(way, &warm);
-                record(row("add", mode), timed(RUN, || peer.add(way, &keys)));
+                record("add", mode, timed(RUN, || peer.add(way, &keys)));
             }
             for (way, op) in peer.merges().iter().enumerate() {
                 // The peers before have had the caches.
                 peer.merge(way);
-                record(row(op, ""), timed(MERGED, || peer.merge(way)));
+                record(op, "", timed(MERGED, || peer.merge(way)));
             }
             let estimate = || {
                 for _ in 0..100 {
                     black_box(black_box(&peer).estimate());
                 }
             };
-            record(row("estimate", ""), timed(100, estimate));
+            record("estimate", "", timed(100, estimate));
         }
-        let bound = Row { contender: BOUND, level: "", op: "merge", mode: "", ns: 0.0, rmse: None };
-        record(bound, copy_bound());
-    }
-    times.into_iter().map(|mut times| Row { ns: median(&mut times.samples), ..times.row }).collect()
+        record(Name { contender: BOUND, level: "", op: "merge", mode: "", size: SIZE }, None, copy_bound());
+    })
 }
 
 const BOUND: &str = "L1 reads and writes";
-
-fn timed(n: usize, work: impl FnOnce()) -> f64 {
-    let clock = Instant::now();
-    work();
-    clock.elapsed().as_nanos() as f64 / n as f64
-}
 
 /// Relative RMSE of each peer at `MERGED_KEYS` keys.
 fn errors(peers: &[Box<dyn Peer>]) -> Vec<f64> {
@@ -421,21 +385,19 @@ pub fn tables(rows: &[Row]) -> String {
         };
         let _ =
             writeln!(text, "\nHyperLogLog, p = {P}: {op}, ns per {per}; RMSE of {TRIALS} trials at {MERGED_KEYS} keys");
-        let mut rows: Vec<_> = rows.iter().filter(|row| row.op == op).collect();
-        rows.sort_by(|a, b| a.ns.total_cmp(&b.ns));
-        for row in rows {
-            let rmse = row.rmse.map_or("-".into(), |rmse| format!("{:.3} %", 100.0 * rmse));
-            let _ =
-                writeln!(text, "{:<22} {:<11} {:<16} {:>10.2} {rmse:>10}", row.contender, row.level, row.mode, row.ns);
-        }
+        text += &rounds::table(rows.iter().filter(|row| row.name.op == op), |rmse| format!("{:.3} %", 100.0 * rmse));
     }
-    text + &promises(rows)
+    text + &promises::list("HyperLogLog", promises(rows))
 }
 
-fn promises(rows: &[Row]) -> String {
+fn promises(rows: &[Row]) -> Vec<Promise> {
     let find = |contender: &str, level: &str, op: &str, mode: &str| {
-        let is_it = |row: &&Row| (row.contender, row.op) == (contender, op) && (level.is_empty() || row.level == level);
-        rows.iter().filter(is_it).find(|row| mode.is_empty() || row.mode == mode).map(|row| row.ns)
+        let is_it = |Row { name, .. }: &&Row| {
+            let (any_level, any_mode) = (level.is_empty(), mode.is_empty());
+            let (by_level, by_mode) = (any_level || name.level == level, any_mode || name.mode == mode);
+            (name.contender, name.op) == (contender, op) && by_level && by_mode
+        };
+        rows.iter().find(is_it).map(|row| row.ns)
     };
     let ratio = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a / b);
     let best = Isa::detect().name();
@@ -466,28 +428,5 @@ fn promises(rows: &[Row]) -> String {
         ("eight at a time, times as fast as one by one", 1.8, ratio(ours("merge all", ""), ours("merge 8", ""))),
         ("estimate, share of 20 ns that is left", 1.0, ours("estimate", "").map(|ns| 20.0 / ns)),
     ];
-    let mut text = String::from("\nWhat the project promises of HyperLogLog\n");
-    for (what, least, figure) in list {
-        let verdict = figure.map_or("not run", |figure| if figure >= least { "met" } else { "MISSED" });
-        let figure = figure.map_or("-".into(), |figure| format!("{figure:.2}"));
-        let _ = writeln!(text, "{what:<75} >= {least:<5} {figure:>6}  {verdict}");
-    }
-    text
-}
-
-/// The rows as JSON objects, in the fields of the filter's, with the error beside.
-pub fn json(rows: &[Row]) -> Vec<String> {
-    let object = |row: &Row| {
-        let rmse = row.rmse.map_or("null".into(), |rmse| format!("{rmse:.6}"));
-        format!(
-            r#"{{"sketch":"hll","contender":"{}","level":"{}","op":"{}","mode":"{}","size":"p{P}","bytes":{},"bits_per_key":null,"ns":{:.4},"fpr":null,"limit_ns":null,"rmse":{rmse}}}"#,
-            row.contender,
-            row.level,
-            row.op,
-            row.mode,
-            (1 << P) / 4 * 3,
-            row.ns,
-        )
-    };
-    rows.iter().map(object).collect()
+    list.map(|(what, least, figure)| (what.into(), Target::AtLeast(least), figure)).into()
 }

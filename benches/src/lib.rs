@@ -35,6 +35,7 @@ pub mod plots;
 pub mod promises;
 pub mod queries;
 pub mod report;
+pub mod rounds;
 pub mod stats;
 
 /// Keys per measured run: hashes and answers stay out of the way of a filter in L2.

@@ -5,8 +5,8 @@ use crate::RUN_KEYS;
 use crate::contender::{self, Call, Filter, LIMIT};
 use crate::machine::{self, Size};
 use crate::queries::{Keys, Op, Queries};
+use crate::rounds::timed;
 use crate::stats::median;
-use std::time::Instant;
 
 /// One measured figure.
 #[derive(Clone, Debug)]
@@ -115,10 +115,9 @@ fn rounds(
                 fills[f].make_room(op, filter);
                 filter.touch();
                 run_once(filter, call, op, &warm);
-                let clock = Instant::now();
-                run_once(filter, call, op, &keys);
+                let ns = timed(RUN_KEYS, || _ = run_once(filter, call, op, &keys));
                 if round > 0 {
-                    times[f][call].push(clock.elapsed().as_nanos() as f64 / RUN_KEYS as f64);
+                    times[f][call].push(ns);
                 }
             }
             queries.skip_to(drawn);
@@ -128,7 +127,7 @@ fn rounds(
 }
 
 /// `0 .. len`, beginning elsewhere each time.
-fn rotated(len: usize, by: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn rotated(len: usize, by: usize) -> impl Iterator<Item = usize> {
     (0..len).map(move |i| (i + by) % len)
 }
 

@@ -8,11 +8,16 @@ use std::fmt::Write;
 
 /// The better side of a target.
 #[derive(Clone, Copy, Debug)]
-enum Target {
+pub enum Target {
+    /// No less.
     AtLeast(f64),
+    /// No more.
     AtMost(f64),
 }
 use Target::{AtLeast, AtMost};
+
+/// What, how much, and the figure of this run, if it was run.
+pub type Promise = (String, Target, Option<f64>);
 
 /// The usual and the larger number of bits per key.
 pub const BITS_PER_KEY: f64 = 12.0;
@@ -28,11 +33,15 @@ fn worst(target: Target, ratio: impl Fn(Op) -> Option<(f64, f64)>) -> Option<f64
     }
 }
 
-/// One line per promise: text, target, figure, verdict.
+/// Of the filter.
 pub fn table(rows: &[Row], fprs: &[FprPoint]) -> String {
-    let mut text =
-        String::from("\nWhat the project promises (the worst of absent, present and mixed, 12 bits per key)\n");
-    for (what, target, figure) in promises(rows, fprs) {
+    list("filters (the worst of absent, present and mixed, 12 bits per key)", promises(rows, fprs))
+}
+
+/// One line per promise: text, target, figure, verdict.
+pub fn list(of: &str, promises: Vec<Promise>) -> String {
+    let mut text = format!("\nWhat the project promises of {of}\n");
+    for (what, target, figure) in promises {
         let (sign, limit, met) = match target {
             AtLeast(least) => (">=", least, figure.map(|figure| figure >= least)),
             AtMost(most) => ("<=", most, figure.map(|figure| figure <= most)),
@@ -44,7 +53,7 @@ pub fn table(rows: &[Row], fprs: &[FprPoint]) -> String {
     text
 }
 
-fn promises(rows: &[Row], fprs: &[FprPoint]) -> Vec<(String, Target, Option<f64>)> {
+fn promises(rows: &[Row], fprs: &[FprPoint]) -> Vec<Promise> {
     let mut list = Vec::new();
     let mut add = |what: String, target, figure| list.push((what, target, figure));
     let ours = |at: Rows<'_>, op| at.call(OURS, None, Mode::Batch, op);

@@ -6,7 +6,7 @@ use sketchline_benches::machine::{self, Size};
 use sketchline_benches::measure::{Plan, Row, fpr_curve, run};
 use sketchline_benches::promises::{self, BITS_PER_KEY, MORE_BITS_PER_KEY};
 use sketchline_benches::queries::Op;
-use sketchline_benches::{BATCH_KEYS, RUN_KEYS, hll, plots, report};
+use sketchline_benches::{BATCH_KEYS, RUN_KEYS, hll, plots, report, rounds};
 use std::time::Instant;
 
 const ABOUT: &str =
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let rows = if args.sketches.contains(&"bloom") { bloom(&args)? } else { Vec::new() };
     if let Some(file) = &args.json {
-        std::fs::write(file, report::json(&rows, hll::json(&hll)))?;
+        std::fs::write(file, report::json(&rows, rounds::json(&hll, "hll", "rmse")))?;
     }
     println!("\n{} s", start.elapsed().as_secs());
     Ok(())
