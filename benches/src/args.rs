@@ -24,14 +24,14 @@ pub struct Args {
 }
 
 const OPTIONS: &str = "  \
-  --sketch SKETCHES  bloom, hll, or both with a comma (all); sizes and operations are those of bloom
-  --size SIZES       l2, l3, memory, or several with commas (all)
-  --op OPS           absent, present, mixed, insert, or several with commas (all)
+  --sketch SKETCHES  bloom, hll, cms, or several with commas (all)
+  --size SIZES       of bloom and cms: l2, l3, memory, or several with commas (all)
+  --op OPS           of bloom: absent, present, mixed, insert, or several with commas (all)
   --rounds N         rounds that count (41; with --quick 7)
   --quick            under two minutes: few rounds, 256 MiB for memory, fewer probes for the FPR
 ";
 const FILES: &str = "  \
-  --json FILE        all rows: sketch, contender, level, op, mode, size, bytes, bits_per_key, ns, fpr, limit_ns
+  --json FILE        all rows: sketch, contender, level, op, mode, size, bytes, bits_per_key, ns, fpr, limit_ns, and rmse of hll, error of cms
   --svg DIR          plots: ns per key against filter size, FPR against bits per key
 ";
 
@@ -69,7 +69,7 @@ impl Args {
                 other => return Err(format!("no option {other}")),
             }
         }
-        let sketches = chosen(&sketch_names, ["bloom", "hll"], |name| name)?;
+        let sketches = chosen(&sketch_names, ["bloom", "hll", "cms"], |name| name)?;
         let sizes = chosen(&size_names, sizes(quick), |size| size.name)?;
         let ops = chosen(&op_names, Op::ALL, Op::name)?;
         let rounds = rounds.unwrap_or(if quick { 7 } else { 41 });
@@ -96,12 +96,13 @@ mod tests {
 
     #[test]
     fn takes_what_it_documents() {
-        let args = parse("--sketch bloom --size l3,l2 --op insert,mixed --quick --json a --svg b").unwrap().unwrap();
+        let args = parse("--sketch cms,bloom --size l3,l2 --op insert,mixed --quick --json a --svg b").unwrap().unwrap();
         assert_eq!(args.sizes.iter().map(|size| size.name).collect::<Vec<_>>(), ["l2", "l3"]);
+        assert_eq!(args.sketches, ["bloom", "cms"]);
         assert_eq!(args.ops, [Op::Mixed, Op::Insert]);
         assert!(args.quick && args.rounds == 7 && args.json.is_some() && args.svg.is_some());
         assert!(parse("--help").unwrap().is_none());
-        for wrong in ["--size l4", "--op look", "--sketch cms", "--rounds x", "--rounds", "--fast"] {
+        for wrong in ["--size l4", "--op look", "--sketch kll", "--rounds x", "--rounds", "--fast"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

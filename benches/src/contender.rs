@@ -69,7 +69,7 @@ pub struct Call {
 }
 
 impl Call {
-    fn new(contender: &'static str, level: impl Into<String>, mode: Mode) -> Self {
+    pub(crate) fn new(contender: &'static str, level: impl Into<String>, mode: Mode) -> Self {
         Self { contender, level: level.into(), mode }
     }
 }

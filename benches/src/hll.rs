@@ -335,7 +335,7 @@ pub fn run(rounds: usize, mut say: impl FnMut(&str)) -> Vec<Row> {
     medians(rounds, |_, record| {
         for (peer, &rmse) in peers.iter_mut().zip(&rmse) {
             let (contender, level) = peer.names();
-            let mut record = |op, mode, ns| record(Name { contender, level, op, mode, size: SIZE }, Some(rmse), ns);
+            let mut record = |op, mode, ns| record(Name { contender, level: level.into(), op, mode, size: SIZE }, Some(rmse), ns);
             for (way, mode) in peer.adds().iter().enumerate() {
                 let keys = Keys::new(next, RUN);
                 next += RUN as u64;
@@ -354,7 +354,8 @@ pub fn run(rounds: usize, mut say: impl FnMut(&str)) -> Vec<Row> {
             };
             record("estimate", "", timed(100, estimate));
         }
-        record(Name { contender: BOUND, level: "", op: "merge", mode: "", size: SIZE }, None, copy_bound());
+        let bound = Name { contender: BOUND, level: String::new(), op: "merge", mode: "", size: SIZE };
+        record(bound, None, copy_bound());
     })
 }
 

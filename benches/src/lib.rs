@@ -16,12 +16,14 @@
 //! | `limit` | random line reads: what no filter can beat |
 //! | `measure`, `stats` | interleaved rounds, medians, FPR |
 //! | `report`, `promises`, `plots` | tables, JSON, targets, SVG |
-//! | `hll` | HyperLogLog beside its peers |
+//! | `rounds` | rows, medians, text and JSON of the tables that are not of filters |
+//! | `hll`, `cms` | HyperLogLog, Count-Min beside their peers |
 //! | `counters` | `perf_event_open` |
 //!
 //! `docs/PERFORMANCE.md` tells how to run it and what the columns mean.
 
 pub mod args;
+pub mod cms;
 pub mod contender;
 pub mod counters;
 #[cfg(feature = "peers")]

@@ -46,6 +46,13 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// Keys with these numbers.
+    pub fn numbered(numbers: impl Iterator<Item = u64>) -> Self {
+        let mut keys = Self::default();
+        keys.fill(numbers);
+        keys
+    }
+
     /// Keys with these numbers, in place of those held.
     fn fill(&mut self, numbers: impl Iterator<Item = u64>) {
         self.keys.clear();

@@ -11,7 +11,7 @@ pub struct Name {
     /// Whose sketch.
     pub contender: &'static str,
     /// Which instructions, or which form.
-    pub level: &'static str,
+    pub level: String,
     /// What was timed.
     pub op: &'static str,
     /// How keys are handed over; of what takes none: empty.
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_first_round_does_not_count() {
-        let name = |op| Name { contender: "a", level: "", op, mode: "", size: Size { name: "l2", bytes: 64 } };
+        let name = |op| Name { contender: "a", level: String::new(), op, mode: "", size: Size { name: "l2", bytes: 64 } };
         let rows = medians(3, |round, record| {
             record(name("add"), None, [1e9, 3.0, 1.0, 2.0][round]);
             record(name("estimate"), Some(0.5), 7.0);

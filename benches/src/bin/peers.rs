@@ -6,7 +6,7 @@ use sketchline_benches::machine::{self, Size};
 use sketchline_benches::measure::{Plan, Row, fpr_curve, run};
 use sketchline_benches::promises::{self, BITS_PER_KEY, MORE_BITS_PER_KEY};
 use sketchline_benches::queries::Op;
-use sketchline_benches::{BATCH_KEYS, RUN_KEYS, hll, plots, report, rounds};
+use sketchline_benches::{BATCH_KEYS, RUN_KEYS, cms, hll, plots, report, rounds};
 use std::time::Instant;
 
 const ABOUT: &str =
@@ -23,9 +23,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !hll.is_empty() {
         print!("{}", hll::tables(&hll));
     }
+    let cms = if args.sketches.contains(&"cms") {
+        cms::run(&args.sizes, args.rounds, |what| eprintln!("{what}"))
+    } else {
+        Vec::new()
+    };
+    if !cms.is_empty() {
+        print!("{}", cms::tables(&cms));
+    }
     let rows = if args.sketches.contains(&"bloom") { bloom(&args)? } else { Vec::new() };
     if let Some(file) = &args.json {
-        std::fs::write(file, report::json(&rows, rounds::json(&hll, "hll", "rmse")))?;
+        std::fs::write(file, report::json(&rows, [rounds::json(&hll, "hll", "rmse"), rounds::json(&cms, "cms", "error")].concat()))?;
     }
     println!("\n{} s", start.elapsed().as_secs());
     Ok(())
