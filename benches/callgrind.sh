@@ -16,7 +16,7 @@ target=${CARGO_TARGET_DIR:-target}
 counted=$(mktemp)
 trap 'rm -f "$counted" "$counted.log"' EXIT
 
-# count LEVEL OP MODE KIB: a filter of 256 KiB is in L2, one of 4,096 KiB makes the kernels prefetch.
+# count LEVEL OP MODE KIB: a filter or sketch of 256 KiB is in L2, one of 4,096 KiB makes the kernels prefetch.
 # A level that this machine does not have is left out.
 count() {
     keys=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='count::measured*' \
@@ -26,11 +26,11 @@ count() {
         exit 1
     }
     awk -v what="$1 $2 $3 $4" -v keys="$keys" \
-        '/Collected/ { printf "%-28s %8.2f\n", what, $NF / keys }' "$counted.log" | tee -a "$counted"
+        '/Collected/ { printf "%-38s %8.2f\n", what, $NF / keys }' "$counted.log" | tee -a "$counted"
 }
 
 rustc -V | sed 's/^/# /' >"$counted"
-echo "level op mode KiB            instructions per key"
+echo "level op mode KiB                      instructions per key"
 for level in portable avx2; do
     for op in absent present insert; do
         count $level $op single 256
@@ -39,6 +39,17 @@ for level in portable avx2; do
     done
 done
 count avx2 absent u64-batch 256
+for shape in rows conservative two-line; do
+    count avx2 cms-$shape-add single 256 # single calls are there at one level: the code is the same
+    for level in portable avx2; do
+        count $level cms-$shape-add batch 256
+        count $level cms-$shape-add batch 4096
+    done
+done
+count avx2 cms-rows-estimate single 256
+count portable cms-rows-estimate batch 256
+count avx2 cms-rows-estimate batch 256
+count avx2 cms-rows-add u64-batch 256
 
 if [ "${1-}" = --bless ]; then
     cp "$counted" "$baseline"

@@ -2,22 +2,19 @@
 //!
 //! Every iteration looks up or inserts new keys, so that no branch predictor learns them.
 
-use criterion::{Criterion, Throughput};
-use sketchline_benches::RUN_KEYS;
+mod common;
+
+use criterion::Criterion;
 use sketchline_benches::contender::{Filter, Mode, OURS};
 use sketchline_benches::machine::{self, Size};
 use sketchline_benches::measure::{filled, run_once};
 use sketchline_benches::promises::BITS_PER_KEY;
 use sketchline_benches::queries::{Keys, Op, Queries};
 use std::cell::{OnceCell, RefCell};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn main() {
-    let mut criterion = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1))
-        .configure_from_args();
+    let mut criterion = common::criterion();
     let sizes = machine::sizes(true);
     print!("{}", machine::report(&sizes));
     sizes.into_iter().for_each(|size| bench_size(&mut criterion, size));
@@ -32,8 +29,7 @@ fn bench_size(criterion: &mut Criterion, size: Size) {
     let filter = || filter.get_or_init(|| RefCell::new(filled(size, keys, |name| name == OURS).remove(0)));
     for op in Op::ALL {
         for isa in sketchline::Isa::available() {
-            let mut group = criterion.benchmark_group(format!("bloom/{}/{}/{}", op.name(), isa.name(), size.name));
-            group.throughput(Throughput::Elements(RUN_KEYS as u64));
+            let mut group = common::group(criterion, format!("bloom/{}/{}/{}", op.name(), isa.name(), size.name));
             for mode in [Mode::Single, Mode::Batch] {
                 group.bench_function(mode.name(), |bencher| {
                     let (mut filter, mut queries) = (filter().borrow_mut(), queries.borrow_mut());
@@ -53,14 +49,7 @@ fn call_of(filter: &dyn Filter, level: &str, mode: Mode) -> usize {
 }
 
 fn run(filter: &mut dyn Filter, call: usize, op: Op, queries: &mut Queries, times: u64) -> Duration {
-    let mut keys = Keys::default();
-    let mut elapsed = Duration::ZERO;
     filter.touch();
-    for _ in 0..times {
-        queries.draw(op, &mut keys);
-        let start = Instant::now();
-        run_once(filter, call, op, &keys);
-        elapsed += start.elapsed();
-    }
-    elapsed
+    let draw = |keys: &mut Keys| queries.draw(op, keys);
+    common::run(times, draw, |keys| _ = run_once(filter, call, op, keys))
 }

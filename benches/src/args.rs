@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn takes_what_it_documents() {
-        let args = parse("--sketch cms,bloom --size l3,l2 --op insert,mixed --quick --json a --svg b").unwrap().unwrap();
+        let args =
+            parse("--sketch cms,bloom --size l3,l2 --op insert,mixed --quick --json a --svg b").unwrap().unwrap();
         assert_eq!(args.sizes.iter().map(|size| size.name).collect::<Vec<_>>(), ["l2", "l3"]);
         assert_eq!(args.sketches, ["bloom", "cms"]);
         assert_eq!(args.ops, [Op::Mixed, Op::Insert]);

@@ -335,7 +335,8 @@ pub fn run(rounds: usize, mut say: impl FnMut(&str)) -> Vec<Row> {
     medians(rounds, |_, record| {
         for (peer, &rmse) in peers.iter_mut().zip(&rmse) {
             let (contender, level) = peer.names();
-            let mut record = |op, mode, ns| record(Name { contender, level: level.into(), op, mode, size: SIZE }, Some(rmse), ns);
+            let mut record =
+                |op, mode, ns| record(Name { contender, level: level.into(), op, mode, size: SIZE }, Some(rmse), ns);
             for (way, mode) in peer.adds().iter().enumerate() {
                 let keys = Keys::new(next, RUN);
                 next += RUN as u64;

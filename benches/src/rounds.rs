@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn the_first_round_does_not_count() {
-        let name = |op| Name { contender: "a", level: String::new(), op, mode: "", size: Size { name: "l2", bytes: 64 } };
+        let name =
+            |op| Name { contender: "a", level: String::new(), op, mode: "", size: Size { name: "l2", bytes: 64 } };
         let rows = medians(3, |round, record| {
             record(name("add"), None, [1e9, 3.0, 1.0, 2.0][round]);
             record(name("estimate"), Some(0.5), 7.0);

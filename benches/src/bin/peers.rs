@@ -33,7 +33,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let rows = if args.sketches.contains(&"bloom") { bloom(&args)? } else { Vec::new() };
     if let Some(file) = &args.json {
-        std::fs::write(file, report::json(&rows, [rounds::json(&hll, "hll", "rmse"), rounds::json(&cms, "cms", "error")].concat()))?;
+        std::fs::write(
+            file,
+            report::json(&rows, [rounds::json(&hll, "hll", "rmse"), rounds::json(&cms, "cms", "error")].concat()),
+        )?;
     }
     println!("\n{} s", start.elapsed().as_secs());
     Ok(())

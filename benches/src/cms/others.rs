@@ -83,7 +83,9 @@ pub(super) fn all(size: Size) -> Vec<Box<dyn Sketch>> {
             sketch: minimal,
             kept: None,
             add: |sketch, keys| keys.iter().for_each(|key| sketch.increment(key)),
-            estimate: |sketch, keys, out| keys.iter().zip(out).for_each(|(key, out)| *out = sketch.estimate(key).into()),
+            estimate: |sketch, keys, out| {
+                keys.iter().zip(out).for_each(|(key, out)| *out = sketch.estimate(key).into())
+            },
             copy: Clone::clone,
             merge: None,
             halve: Some(CountMinSketch32::reset),

@@ -68,7 +68,8 @@ impl Ours {
         let mut lines = SharedLines::zeroed(params.image_bytes() as usize / BLOCK_BYTES);
         let sketch = CmsMut::init(lines.lines_mut().as_flattened_mut(), params).expect("as many bytes as it asks for");
         let fastest = Isa::detect();
-        let mut ways = [Mode::Batch, Mode::U64Batch, Mode::Single, Mode::U64Single].map(|mode| (fastest, mode)).to_vec();
+        let mut ways =
+            [Mode::Batch, Mode::U64Batch, Mode::Single, Mode::U64Single].map(|mode| (fastest, mode)).to_vec();
         ways.extend(Isa::available().filter(|isa| *isa != fastest).map(|isa| (isa, Mode::Batch)));
         let state = |(isa, _): &(Isa, Mode)| {
             let mut state = *sketch.state();

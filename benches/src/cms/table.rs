@@ -93,7 +93,7 @@ fn verify(sketch: &mut dyn Sketch, keys: &Keys) {
     assert!(first.iter().all(|&estimate| estimate > 0), "{:?}: a key was lost", sketch.calls()[0]);
 }
 
-/// Keys that are counted where errors are measured, and counts: 16 million to 1 million, which leaves no counter at 0.
+/// Keys of the stream that errors are measured on, and its length: 256 counts for each counter of a row.
 const ZIPF_KEYS: usize = 1_000_000;
 const ZIPF_COUNTS: usize = 1 << 22;
 
@@ -175,8 +175,7 @@ fn promises(rows: &[Row]) -> Vec<Promise> {
     for size in SIZES {
         for op in [Op::Add, Op::Estimate] {
             let all = Shape::ALL.into_iter().flat_map(|shape| forms.map(|form| (shape, form)));
-            let gain =
-                |(shape, (single, batch))| ratio(ours(shape, size, op, single), ours(shape, size, op, batch));
+            let gain = |(shape, (single, batch))| ratio(ours(shape, size, op, single), ours(shape, size, op, batch));
             let what = format!("{}: {}, batch times as fast as single, the worst", size.name, op.name());
             add(what, Target::AtLeast(1.0), all.filter_map(gain).min_by(f64::total_cmp));
         }
