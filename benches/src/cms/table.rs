@@ -3,7 +3,7 @@
 use super::others::{self, DATASKETCHES};
 use super::{DEPTH, Op, Ours, SIZES, Shape, Sketch, draw, estimates, fill, keys_in, run_once};
 use crate::contender::Mode;
-use crate::machine::{Size, bytes};
+use crate::machine::{Size, bytes, huge_share};
 use crate::measure::rotated;
 use crate::promises::{self, Promise, Target};
 use crate::queries::{Keys, Queries, mix};
@@ -39,6 +39,7 @@ fn run_size(size: Size, rounds: usize, errors: &[f64], say: &mut impl FnMut(&str
     if in_cache {
         sketches.iter_mut().for_each(|sketch| sketch.keep());
     }
+    say(&format!("cms, {}: {:.0} % of memory in huge pages", size.name, 100.0 * huge_share()));
     let mut rows = Vec::new();
     for op in Op::ALL.into_iter().filter(|op| op.has_keys() || in_cache) {
         say(&format!("cms, {}: {}", size.name, op.name()));
