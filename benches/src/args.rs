@@ -28,7 +28,7 @@ const OPTIONS: &str = "  \
   --size SIZES       of bloom and cms: l2, l3, memory, or several with commas (all)
   --op OPS           of bloom: absent, present, mixed, insert, or several with commas (all)
   --rounds N         rounds that count (41; with --quick 7)
-  --quick            under two minutes: few rounds, 256 MiB for memory, fewer probes for the FPR
+  --quick            two to three minutes: few rounds, 256 MiB for memory, fewer probes for the FPR
 ";
 const FILES: &str = "  \
   --json FILE        all rows: sketch, contender, level, op, mode, size, bytes, bits_per_key, ns, fpr, limit_ns, and rmse of hll, error of cms
