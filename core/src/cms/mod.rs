@@ -26,7 +26,7 @@ use crate::block::OwnedLines;
 use crate::block::{self, BLOCK_BYTES, Block};
 use crate::image::{Header, Kind, OpenOptions};
 use crate::lines::{Lines, LinesMut};
-use crate::simd::counters;
+use crate::simd::counting;
 use crate::{Error, HashScheme, Isa, KeyHash};
 use column::Table;
 
@@ -163,13 +163,13 @@ impl CmsState {
     #[inline(always)]
     pub fn add_hash(&mut self, lines: &mut [Block], hash: KeyHash, count: u64) -> u64 {
         let lines = self.counters_mut(lines, count);
-        counters::add(lines, &self.table, hash.raw(), count)
+        counting::add(lines, &self.table, hash.raw(), count)
     }
 
     /// [`Cms::estimate_hash`] without a [`Cms`]: of these lines, [`CmsState::num_lines`] of them.
     #[inline(always)]
     pub fn estimate_hash(&self, lines: &[Block], hash: KeyHash) -> u64 {
-        counters::estimate(lines.get(1..).unwrap_or(&[]), &self.table, hash.raw())
+        counting::estimate(lines.get(1..).unwrap_or(&[]), &self.table, hash.raw())
     }
 
     /// The seed with which keys are hashed.

@@ -9,6 +9,7 @@
 //! the proof that its kernels may be called.
 
 pub(crate) mod counters;
+pub(crate) mod counting;
 mod kernel;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
@@ -148,13 +149,13 @@ impl Isa {
     /// Adds to the counters of every hash, one after the other; gives the greatest estimate that came of it.
     pub(crate) fn add_counts(self, counters: &mut [Block], table: &Table, hashes: &[u64], counts: Counts<'_>) -> u64 {
         // SAFETY: as in `hash_u64s`.
-        unsafe { counters::add_batch(counters, table, hashes, counts, self.0.cells) }
+        unsafe { counting::add_batch(counters, table, hashes, counts, self.0.cells) }
     }
 
     /// The estimates of the hashes, as far as both go.
     pub(crate) fn estimate_counts(self, counters: &[Block], table: &Table, hashes: &[u64], out: &mut [u64]) {
         // SAFETY: as in `hash_u64s`.
-        unsafe { counters::estimate_batch(counters, table, hashes, out, self.0.cells) }
+        unsafe { counting::estimate_batch(counters, table, hashes, out, self.0.cells) }
     }
 
     /// `target += source`, counter by counter.
@@ -234,7 +235,7 @@ struct Kernels {
     merge_many_registers: unsafe fn(&mut [u8], &[&[u8]; MANY]),
     histogram: unsafe fn(&[u8], &mut [u32; 64]),
     survivors: unsafe fn(&[u64], u64, &mut [u64]) -> usize,
-    cells: counters::FindCells,
+    cells: counting::FindCells,
     merge_counters: unsafe fn(&mut [Block], &[Block], CounterSize),
     halve_counters: unsafe fn(&mut [Block], CounterSize, u32),
     census: unsafe fn(&[Block], CounterSize) -> Census,
@@ -337,7 +338,7 @@ macro_rules! kernels {
         use crate::bloom::probe::Pattern;
         use crate::cms::CounterSize;
         use crate::cms::column::Table;
-        use crate::simd::counters;
+        use crate::simd::{counters, counting};
         use crate::simd::{BloomKernels, EACH_LANE, Kernels, Occupancy, SOME_LANES, SOME_LANES_TWICE, kernel};
 
         $(#[$feature])?
@@ -406,8 +407,8 @@ macro_rules! kernels {
         }
 
         $(#[$feature])?
-        fn cells(table: &Table, hashes: &[u64; counters::GROUP], out: &mut [counters::Cells]) {
-            counters::cells(table, hashes, out)
+        fn cells(table: &Table, hashes: &[u64; counting::GROUP], out: &mut [[u64; counting::GROUP]]) {
+            counting::cells(table, hashes, out)
         }
         $(#[$feature])?
         fn merge_counters(target: &mut [Block], source: &[Block], counter: CounterSize) {
