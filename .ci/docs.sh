@@ -8,6 +8,7 @@ mapfile -t documents < <(find . \( -name target -o -name build -o -name .git \) 
     sed 's|^\./||' | LC_ALL=C sort)
 [ "$#" -gt 0 ] || set -- "${documents[@]}"
 cargo build --quiet --locked --release -p sketchline-ffi
+library=${CARGO_TARGET_DIR:-target}/release/libsketchline.a
 folder=build/docs
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -36,7 +37,7 @@ for source in "$folder"/*.c; do
     [ -f "$source" ] || continue
     program=${source%.c}
     if ! gcc -std=c99 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror -O1 -g -UNDEBUG -Iinclude "$source" \
-        target/release/libsketchline.a -o "$program"; then
+        "$library" -o "$program"; then
         complain "$source" "does not compile"
     elif ! timeout 60 "$program" >"$program.out"; then
         complain "$source" "fails"
