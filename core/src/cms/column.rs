@@ -49,7 +49,11 @@ pub(crate) struct Table {
     pub(crate) counter: CounterSize,
     pub(crate) conservative: bool,
     pub(crate) form: Form,
+    /// 0: no byte of a state is left unset, since hosts copy and compare them.
+    unused: [u8; 3],
 }
+
+const _: () = assert!(size_of::<Table>() == 24);
 
 /// Tables for which there are kernels of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +79,7 @@ impl Table {
             _ => Form::Other,
         };
         let num_lines = parts as u64 * part_lines as u64;
-        Self { num_lines, size, part_lines, depth, layout, counter, conservative: false, form }
+        Self { num_lines, size, part_lines, depth, layout, counter, conservative: false, form, unused: [0; 3] }
     }
 
     /// Counters from one row, or half, to the next.
