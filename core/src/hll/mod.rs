@@ -135,9 +135,12 @@ impl HllState {
         let payload = lines.get(1..).unwrap_or(&[]).as_flattened();
         match form {
             HllForm::Sparse => {
+                if num_tokens > params.most_tokens() {
+                    return Err(Error::BadParameter);
+                }
                 let (words, _) = payload.as_chunks();
-                let least = num_tokens.div_ceil(params::LINE_TOKENS).max(1) as usize * params::LINE_TOKENS as usize;
-                if num_tokens > params.most_tokens() || header.sealed && words.len() != least {
+                let least = num_tokens.max(1).next_multiple_of(params::LINE_TOKENS) as usize;
+                if header.sealed && words.len() != least {
                     return Err(Error::BadParameter);
                 }
                 let counts = match header.sealed {
