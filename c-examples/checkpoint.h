@@ -11,7 +11,7 @@
  *     input from here                                    all parts are here, and answers go on
  *
  * This takes neither a second copy of the sketches nor a pause. A day that ends meanwhile ends the checkpoint; the next
- * one begins at once. Little-endian:
+ * one begins when the day's sketches are written. Little-endian:
  *
  *     8 bytes  "SKLNPIP1"
  *     parts    u32 kind ('F', 'T', 'D' or 'E'), u32 number, u64 first event that it lacks, u64 length; payload;
@@ -28,7 +28,7 @@
 #include "writer.h"
 
 #define CHECKPOINT_MAGIC "SKLNPIP1"
-enum { CHECKPOINT_MAGIC_LEN = 8, PART_HEADER_LEN = 24, PART_CHECKSUM_LEN = 8 };
+enum { CHECKPOINT_MAGIC_LEN = 8, PART_HEADER_LEN = 24 };
 
 /* Options that must not change between a checkpoint and its resumption. */
 struct fixed_option {
@@ -98,13 +98,13 @@ static inline void put_filter(struct buffer *out, skl_bloom *filter)
     put_image(out, image, len);
 }
 
-/* The offenders as they are: sealing would sort them, and of two that tie the first must stay the first. */
+/* The counts unsealed, since that takes long and the part has a checksum anyway. The offenders as they are: sealing
+ * would sort them, and of two that tie the first must stay the first. */
 static inline void put_throttle(struct buffer *out, struct jobs *jobs)
 {
     const void *image;
     size_t len;
     put_le(out, jobs->window.started, 8);
-    check_skl(skl_cms_seal(&jobs->counts), "cannot seal the counts");
     check_skl(skl_cms_image(&jobs->counts, &image, &len), "cannot keep the counts");
     put_image(out, image, len);
     check_skl(skl_topk_image(&jobs->offenders, &image, &len), "cannot keep the offenders");
@@ -165,11 +165,9 @@ static inline void post_part(struct checkpoint *checkpoint, const struct moment 
     if (kind == 'T') put_throttle(out, jobs);
     if (kind == 'D') put_domains(out, &jobs->domains, (size_t)number * PART_DOMAINS);
     if (kind == 'E') put_end(out, checkpoint, moment);
-    uint64_t len = out->len - payload, checksum;
+    uint64_t len = out->len - payload;
     for (size_t i = 0; i < 8; i++) out->bytes[payload - 8 + i] = (unsigned char)(len >> 8 * i);
-    check_skl(skl_hash_bytes(out->bytes + start, out->len - start, 0, &checksum), "cannot hash a part");
-    put_le(out, checksum, PART_CHECKSUM_LEN);
-    writer_post(checkpoint->writer, kind == 'E');
+    writer_post(checkpoint->writer, start, kind == 'E');
 }
 
 /* Filters first, since they are the same size always; domains last, since there may be more of them by then. */
@@ -211,15 +209,10 @@ static inline void checkpoint_step(struct checkpoint *checkpoint, const struct m
     post_next_part(checkpoint, moment);
 }
 
-/* Before the end of a day, after which the parts would not go together. */
+/* At the end of a day, after which the parts would not go together. One of which all is copied gets written. */
 static inline void checkpoint_interrupt(struct checkpoint *checkpoint)
 {
-    if (checkpoint->writer == NULL) return;
-    if (checkpoint->state == CHECKPOINT_COPYING) {
-        writer_abandon(checkpoint->writer);
-        checkpoint->next_at = 0;
-    }
-    writer_wait(checkpoint->writer);
+    if (checkpoint->state == CHECKPOINT_COPYING) checkpoint->next_at = 0;
     checkpoint->num_written += checkpoint->state == CHECKPOINT_ENDING;
     checkpoint->state = CHECKPOINT_IDLE;
 }

@@ -4,6 +4,7 @@
 #define PIPELINE_DOMAINS_H
 
 #include "events.h"
+#include "held.h"
 #include "parts.h"
 #include "slots.h"
 #include "support.h"
@@ -26,6 +27,7 @@ struct domains {
     uint32_t *table;     /* by hash: numbers of domains, or NO_DOMAIN */
     size_t table_len;
     struct arena names;
+    struct held *held;
     uint32_t *generated; /* what the generator's numbers are here, or NO_DOMAIN */
 };
 
@@ -36,6 +38,8 @@ static inline struct domains domains_new(uint32_t p, bool is_sparse, uint64_t nu
     domains.params.seed = USER_SEED;
     if (!is_sparse) domains.params.form = SKL_HLL_DENSE; /* a slot has room for it, and it is faster */
     *domains.memory = (struct slots){.slot_len = (size_t)domains.params.dense_bytes + SLOT_ALIGN};
+    domains.held = allocate(1, sizeof *domains.held);
+    domains.held->from = domains.held->to = domains.held->n = domains.held->num_released = 0;
     domains.generated = allocate(num_generated + 1, sizeof *domains.generated);
     for (uint64_t i = 0; i <= num_generated; i++) domains.generated[i] = NO_DOMAIN;
     return domains;
@@ -113,14 +117,21 @@ static inline const void *domain_seal(struct domain *domain, size_t *len)
     return image;
 }
 
-/* The next day begins. */
-static inline void domains_restart(struct domains *domains)
+/* Another day begins for it. */
+static inline void domain_restart(struct domains *domains, struct domain *domain)
 {
-    for (size_t i = 0; i < domains->n; i++) {
-        if (domain_users(domains->all[i]) == 0) continue;
-        skl_hll_free(&domains->all[i]->sketch);
-        domain_start(domains, domains->all[i]);
-    }
+    skl_hll_free(&domain->sketch);
+    domain_start(domains, domain);
+}
+
+/* Counts the users whose domains started the next day meanwhile. */
+static inline void domains_release(struct domains *domains)
+{
+    struct held *held = domains->held;
+    size_t consumed = 0;
+    held_release(held);
+    check_skl(skl_hll_insert_grouped(domains->sketches, domains->n, held->domains + held->n, held->hashes + held->n,
+                                     held->num_released, &consumed), "cannot count the users");
 }
 
 /* As memcmp, and the shorter of two that begin alike first. */
@@ -147,18 +158,6 @@ static inline struct domain **domains_sorted(const struct domains *domains, size
     return sorted;
 }
 
-/* How many users the day had on all domains together: the union of all sketches. */
-static inline double domains_users(const struct domains *domains)
-{
-    skl_hll all;
-    double estimate;
-    check_skl(skl_hll_new(&all, &domains->params, NULL), "cannot make a sketch");
-    check_skl(skl_hll_merge_many(&all, (const skl_hll *const *)domains->sketches, domains->n), "cannot unite sketches");
-    check_skl(skl_hll_estimate(&all, &estimate), "cannot estimate");
-    skl_hll_free(&all);
-    return estimate;
-}
-
 static inline void domains_free(struct domains *domains)
 {
     for (size_t i = 0; i < domains->n; i++) {
@@ -171,6 +170,7 @@ static inline void domains_free(struct domains *domains)
     free(domains->sketches);
     free(domains->table);
     free(domains->generated);
+    free(domains->held);
     arena_free(&domains->names);
 }
 

@@ -36,7 +36,7 @@ struct jobs {
     uint64_t filter_from[MAX_CAMPAIGNS], throttle_from, *domains_from;
 
     /* The answers about the last batch. */
-    bool is_duplicate[MAX_BATCH], is_throttled[MAX_BATCH];
+    bool is_duplicate[MAX_BATCH], is_throttled[MAX_BATCH], is_held[MAX_BATCH];
 };
 
 static inline void *allocate_lines(uint64_t len)
@@ -109,23 +109,35 @@ static inline void jobs_filter(struct jobs *jobs, const struct batch *batch, siz
     }
 }
 
+/* Whether the user counts now: the image of the domain may have it already, or its sketch may be of the day before. */
+static inline bool jobs_takes_user(struct jobs *jobs, const struct batch *batch, size_t i)
+{
+    uint32_t domain = batch->domains[i];
+    if (jobs->is_catching_up) return batch->first >= jobs->domains_from[domain];
+    jobs->is_held[i] = held_waits(jobs->domains.held, domain);
+    if (jobs->is_held[i]) held_add(jobs->domains.held, domain, batch->user_hashes[i], batch->first + i);
+    return !jobs->is_held[i];
+}
+
 /* "How many distinct per domain?" */
 static inline void jobs_count_users(struct jobs *jobs, const struct batch *batch, size_t from, size_t to)
 {
+    const struct held *held = jobs->domains.held;
     const uint32_t *groups = batch->domains + from;
     const uint64_t *hashes = batch->user_hashes + from;
-    uint32_t late_groups[MAX_BATCH];
-    uint64_t late_hashes[MAX_BATCH];
+    uint32_t some_groups[MAX_BATCH];
+    uint64_t some_hashes[MAX_BATCH];
     size_t n = to - from, consumed = 0;
-    if (jobs->is_catching_up) {
+    memset(jobs->is_held + from, 0, n);
+    if (jobs->is_catching_up || held->from < held->to) {
         n = 0;
         for (size_t i = from; i < to; i++) {
-            if (batch->first < jobs->domains_from[batch->domains[i]]) continue;
-            late_groups[n] = batch->domains[i];
-            late_hashes[n++] = batch->user_hashes[i];
+            if (!jobs_takes_user(jobs, batch, i)) continue;
+            some_groups[n] = batch->domains[i];
+            some_hashes[n++] = batch->user_hashes[i];
         }
-        groups = late_groups;
-        hashes = late_hashes;
+        groups = some_groups;
+        hashes = some_hashes;
     }
     check_skl(skl_hll_insert_grouped(jobs->domains.sketches, jobs->domains.n, groups, hashes, n, &consumed),
               "cannot count the users");

@@ -7,10 +7,12 @@
  *     jobs.h              the three jobs, in batches
  *     domains.h slots.h   the sketches of the domains, and their memory
  *     source.h            events: made up (events.h, zipf.h), or of text (event_text.h, lines.h)
- *     checkpoint.h        everything in a file, without a pause, and back from it (resume.h); writer.h days.h
+ *     days.h held.h       the end of a day, without a pause
+ *     checkpoint.h        everything in a file, without a pause, and back from it (resume.h); writer.h
  *     exact.h             the same by exact sets, to compare
  *     pipeline_report.h   the report; latencies.h
- *     shared.h            what the other examples have, too: messages, memory, options, files, sets of hashes */
+ *
+ * The others are those of other examples, too. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -53,6 +55,7 @@ struct pipeline {
     struct checkpoint checkpoint;
     struct counters counters;
     struct days days;
+    struct closing closing;
     struct run run;
     struct batch batch;
     double start, next_progress; /* seconds */
@@ -67,18 +70,44 @@ static double processor_time(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Open loop: counts how long an event took, from when it was due until `answered`. */
+static void measure_latency(struct pipeline *pipeline, uint64_t event, double answered)
+{
+    double due = (double)(event - pipeline->first_event) / (double)pipeline->o->rate;
+    latencies_add(&pipeline->run.latencies, answered - due);
+}
+
+static void measure_released(struct pipeline *pipeline)
+{
+    struct held *held = pipeline->jobs->domains.held;
+    double answered = now() - pipeline->start;
+    for (size_t i = 0; i < held->num_released && pipeline->o->rate > 0; i++)
+        measure_latency(pipeline, held->events[held->n + i], answered);
+    held->num_released = 0;
+}
+
+/* Goes on with the end of a day, or brings it to its end. */
+static void close_day(struct pipeline *pipeline, bool is_urgent)
+{
+    struct closing *closing = &pipeline->closing;
+    const char *directory = closing->is_last && is_ended ? NULL : pipeline->o->days_path;
+    while (closing->is_active) {
+        if (is_urgent && directory != NULL) writer_wait(pipeline->checkpoint.writer);
+        closing_step(closing, &pipeline->jobs->domains, &pipeline->days, pipeline->checkpoint.writer, directory);
+        measure_released(pipeline);
+        if (!is_urgent) break;
+    }
+}
+
 /* A day ends: its sketches are written out, and empty ones begin. */
 static void end_day(struct pipeline *pipeline, uint64_t next_day)
 {
+    close_day(pipeline, true);
     checkpoint_interrupt(&pipeline->checkpoint);
     if (pipeline->counters.day_events > 0) {
-        days_add(&pipeline->days, day_of(&pipeline->jobs->domains, &pipeline->counters));
-        if (pipeline->o->days_path != NULL)
-            write_day(pipeline->checkpoint.writer, pipeline->o->days_path, &pipeline->jobs->domains,
-                      pipeline->counters.day);
         if (pipeline->exact != NULL) exact_end_day(pipeline->exact, &pipeline->jobs->domains);
+        closing_begin(&pipeline->closing, &pipeline->jobs->domains, &pipeline->counters, false);
     }
-    domains_restart(&pipeline->jobs->domains);
     pipeline->counters.day = next_day;
     pipeline->counters.day_events = 0;
 }
@@ -87,6 +116,7 @@ static void end_day(struct pipeline *pipeline, uint64_t next_day)
 static void answer(struct pipeline *pipeline)
 {
     const struct batch *batch = &pipeline->batch;
+    close_day(pipeline, !held_has_room(pipeline->jobs->domains.held));
     for (size_t from = 0, to = 0; from < batch->n; from = to) {
         uint64_t day = batch->times[from] / DAY_SECONDS;
         if (day > pipeline->counters.day) end_day(pipeline, day);
@@ -159,12 +189,13 @@ static size_t wait_for_events(const struct pipeline *pipeline, uint64_t done, si
     return 0;
 }
 
-/* From when each event was due until now. */
-static void measure_latencies(struct pipeline *pipeline, uint64_t done)
+/* Of the events that are answered; those that are held follow. */
+static void measure_batch(struct pipeline *pipeline)
 {
-    double answered = now() - pipeline->start, rate = (double)pipeline->o->rate;
-    for (size_t i = 0; i < pipeline->batch.n; i++)
-        latencies_add(&pipeline->run.latencies, answered - (double)(done + i) / rate);
+    const struct batch *batch = &pipeline->batch;
+    double answered = now() - pipeline->start;
+    for (size_t i = 0; i < batch->n; i++)
+        if (!pipeline->jobs->is_held[i]) measure_latency(pipeline, batch->first + i, answered);
 }
 
 static void show_progress(struct pipeline *pipeline)
@@ -184,17 +215,19 @@ static void run(struct pipeline *pipeline)
     const struct moment moment = {pipeline->jobs, pipeline->source, &pipeline->counters, &pipeline->days};
     bool has_progress = o->progress || isatty(STDERR_FILENO);
     double start_of_processor = processor_time();
+    pipeline->first_event = pipeline->counters.events;
     pipeline->start = now();
     while (!is_ended) {
         size_t most = (size_t)o->batch;
         if (o->rate > 0) most = wait_for_events(pipeline, pipeline->run.events, most);
         if (most == 0 || !fill(pipeline, pipeline->counters.events, most)) break;
         answer(pipeline);
-        if (o->rate > 0) measure_latencies(pipeline, pipeline->run.events);
         pipeline->run.events += pipeline->batch.n;
-        checkpoint_step(&pipeline->checkpoint, &moment);
+        if (o->rate > 0) measure_batch(pipeline);
+        if (!pipeline->closing.is_active) checkpoint_step(&pipeline->checkpoint, &moment);
         if (has_progress) show_progress(pipeline);
     }
+    close_day(pipeline, true);
     pipeline->run.seconds = now() - pipeline->start;
     pipeline->run.processor_seconds = processor_time() - start_of_processor;
     pipeline->run.is_interrupted = is_ended;
@@ -204,16 +237,16 @@ static void run(struct pipeline *pipeline)
 /* The last day stays open after a signal: more of its events may come. */
 static void finish(struct pipeline *pipeline)
 {
+    if (pipeline->checkpoint.writer != NULL) writer_wait(pipeline->checkpoint.writer);
     checkpoint_interrupt(&pipeline->checkpoint);
     pipeline->run.checkpoints = pipeline->checkpoint.num_written;
     if (pipeline->counters.events == 0 && pipeline->counters.bad_lines > 0)
         die("no line could be read; line %" PRIu64 ": %s", pipeline->counters.first_bad_line,
             fault_text(pipeline->counters.first_fault));
     if (pipeline->counters.day_events == 0) return;
-    days_add(&pipeline->days, day_of(&pipeline->jobs->domains, &pipeline->counters));
-    if (pipeline->o->days_path != NULL && !is_ended)
-        write_day(pipeline->checkpoint.writer, pipeline->o->days_path, &pipeline->jobs->domains,
-                  pipeline->counters.day);
+    closing_begin(&pipeline->closing, &pipeline->jobs->domains, &pipeline->counters, true);
+    close_day(pipeline, true);
+    if (pipeline->checkpoint.writer != NULL) writer_wait(pipeline->checkpoint.writer);
 }
 
 static void pipeline_free(struct pipeline *pipeline)

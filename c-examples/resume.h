@@ -52,22 +52,22 @@ static inline bool reader_next(struct reader *reader, struct part_header *header
     unsigned char bytes[PART_HEADER_LEN];
     if (reader->at == reader->len) return false;
     uint64_t left = reader->len - reader->at, checksum;
-    if (left < PART_HEADER_LEN + PART_CHECKSUM_LEN) die("%s: damaged: it is cut short", reader->path);
+    if (left < PART_HEADER_LEN + CHECKSUM_LEN) die("%s: damaged: it is cut short", reader->path);
     read_fully(reader, bytes, sizeof bytes, reader->at);
     *header = (struct part_header){(char)bytes[0], get_le(bytes + 4, 4), get_le(bytes + 8, 8)};
     uint64_t len = get_le(bytes + 16, 8);
-    if (len > left - PART_HEADER_LEN - PART_CHECKSUM_LEN)
+    if (len > left - PART_HEADER_LEN - CHECKSUM_LEN)
         die("%s: damaged: a part is longer than the file", reader->path);
-    size_t all = PART_HEADER_LEN + (size_t)len + PART_CHECKSUM_LEN;
+    size_t all = PART_HEADER_LEN + (size_t)len + CHECKSUM_LEN;
     uint64_t at = reader->at;
     reader->at += all;
     if (is_end && header->kind != 'E') return true;
     if (all > reader->part.capacity)
         reader->part = (struct buffer){resize(reader->part.bytes, all, 1), 0, all};
     read_fully(reader, reader->part.bytes, all, at);
-    reader->part.len = all - PART_CHECKSUM_LEN;
+    reader->part.len = all - CHECKSUM_LEN;
     check_skl(skl_hash_bytes(reader->part.bytes, reader->part.len, 0, &checksum), reader->path);
-    if (checksum != get_le(reader->part.bytes + reader->part.len, PART_CHECKSUM_LEN))
+    if (checksum != get_le(reader->part.bytes + reader->part.len, CHECKSUM_LEN))
         die("%s: damaged: a part does not match its checksum", reader->path);
     return true;
 }
@@ -126,8 +126,8 @@ static inline void load_throttle(struct parts *parts, struct jobs *jobs)
 {
     jobs->window.started = take_number(parts);
     copy_image(parts, jobs->counts_memory, jobs->counts_params.image_bytes);
-    check_skl(skl_cms_open(&jobs->counts, jobs->counts_memory, jobs->counts_params.image_bytes, SKL_OPEN_STRICT),
-              parts->path);
+    check_skl(skl_cms_open(&jobs->counts, jobs->counts_memory, jobs->counts_params.image_bytes,
+                           SKL_OPEN_ALLOW_UNSEALED), parts->path);
     copy_image(parts, jobs->offenders_memory, jobs->offenders_params.image_bytes);
     check_skl(skl_topk_open(&jobs->offenders, jobs->offenders_memory, jobs->offenders_params.image_bytes,
                             SKL_OPEN_ALLOW_UNSEALED), parts->path);

@@ -1,5 +1,6 @@
-/* A thread that writes to files, so that the events do not wait for a disk. It takes one piece at a time, in a buffer
- * that belongs to it until it is idle again. A file gets its name when all of it is on the disk. */
+/* A thread that writes to files, so that the events do not wait for a disk: all that a disk may take long for is here. It
+ * takes one piece of a file at a time, in a buffer that belongs to it until it is idle again, and puts a checksum after
+ * it. A file gets its name when all of it is on the disk. */
 
 #ifndef PIPELINE_WRITER_H
 #define PIPELINE_WRITER_H
@@ -7,7 +8,10 @@
 #include <pthread.h>
 
 #include "image_file.h"
+#include "parts.h"
 #include "support.h"
+
+enum { CHECKSUM_LEN = 8 };
 
 struct writer {
     pthread_t thread;
@@ -16,8 +20,9 @@ struct writer {
     bool is_busy, is_leaving;
 
     int file; /* -1: none */
-    struct buffer piece, path, final_path; /* names end in 0 */
-    bool is_last;
+    struct buffer piece, path, final_path, open_path; /* names end in 0; the last is that of `file` */
+    size_t checked_from; /* where in the piece what the checksum is of begins */
+    bool is_first, is_last;
     int error; /* of errno, or 0 */
 };
 
@@ -30,14 +35,45 @@ static inline void set_path(struct buffer *path, const char *directory, const ch
     buffer_append(path, ending, strlen(ending) + 1);
 }
 
+/* Of a file that nobody goes on with. */
+static inline void writer_abandon(struct writer *writer)
+{
+    if (writer->file < 0) return;
+    close(writer->file);
+    writer->file = -1;
+    unlink((const char *)writer->open_path.bytes);
+}
+
+static inline bool writer_start(struct writer *writer)
+{
+    writer_abandon(writer);
+    struct buffer unused = writer->open_path;
+    writer->open_path = writer->path;
+    writer->path = unused;
+    writer->file = open((const char *)writer->open_path.bytes, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    return writer->file >= 0;
+}
+
 static inline int writer_finish(struct writer *writer)
 {
-    const char *path = (const char *)writer->path.bytes, *final_path = (const char *)writer->final_path.bytes;
+    const char *path = (const char *)writer->open_path.bytes, *final_path = (const char *)writer->final_path.bytes;
     bool is_done = fsync(writer->file) == 0 && rename(path, final_path) == 0 && sync_directory_of(final_path);
     int error = is_done ? 0 : errno;
     close(writer->file);
     writer->file = -1;
     return error;
+}
+
+/* An error as in errno, or 0. */
+static inline int writer_work(struct writer *writer)
+{
+    struct buffer *piece = &writer->piece;
+    uint64_t checksum = 0;
+    if (writer->is_first && !writer_start(writer)) return errno;
+    (void)skl_hash_bytes(piece->bytes + writer->checked_from, piece->len - writer->checked_from, 0, &checksum);
+    put_le(piece, checksum, CHECKSUM_LEN);
+    if (!write_fully(writer->file, piece->bytes, piece->len)) return errno;
+    return writer->is_last ? writer_finish(writer) : 0;
 }
 
 static inline void *writer_run(void *argument)
@@ -48,10 +84,10 @@ static inline void *writer_run(void *argument)
         while (!writer->is_busy && !writer->is_leaving) pthread_cond_wait(&writer->changed, &writer->mutex);
         if (!writer->is_busy) break;
         pthread_mutex_unlock(&writer->mutex);
-        int error = write_fully(writer->file, writer->piece.bytes, writer->piece.len) ? 0 : errno;
-        if (error == 0 && writer->is_last) error = writer_finish(writer);
+        int error = writer_work(writer);
         pthread_mutex_lock(&writer->mutex);
         writer->error = error;
+        writer->is_first = false;
         writer->is_busy = false;
         pthread_cond_broadcast(&writer->changed);
     }
@@ -59,11 +95,12 @@ static inline void *writer_run(void *argument)
     return NULL;
 }
 
-/* Signals are for the thread that reads the events. */
+/* Signals are for the thread that reads the events. The buffer is touched here, not while events wait. */
 static inline struct writer *writer_new(size_t most)
 {
     struct writer *writer = allocate(1, sizeof *writer);
     *writer = (struct writer){.file = -1, .piece = {.bytes = allocate(most, 1), .capacity = most}};
+    memset(writer->piece.bytes, 1, most);
     sigset_t all, before;
     sigfillset(&all);
     pthread_mutex_init(&writer->mutex, NULL);
@@ -98,38 +135,29 @@ static inline void writer_wait(struct writer *writer)
     writer_check(writer);
 }
 
-/* Idle only: begins a file that will be called `name`. */
+/* Idle only: begins a file that will be called `name`, instead of one that is not finished. */
 static inline void writer_open(struct writer *writer, const char *directory, const char *name)
 {
     set_path(&writer->final_path, directory, name, "");
     set_path(&writer->path, directory, name, ".unfinished");
-    writer->file = open((const char *)writer->path.bytes, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (writer->file < 0) die("cannot write %s: %s", (const char *)writer->final_path.bytes, strerror(errno));
+    writer->is_first = true;
 }
 
-/* Idle only: has the piece written. */
-static inline void writer_post(struct writer *writer, bool is_last)
+/* Idle only: has the piece written, and after it the checksum of what it has from `checked_from` on. */
+static inline void writer_post(struct writer *writer, size_t checked_from, bool is_last)
 {
     pthread_mutex_lock(&writer->mutex);
+    writer->checked_from = checked_from;
     writer->is_last = is_last;
     writer->is_busy = true;
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/* Gives up a file that is not finished. */
-static inline void writer_abandon(struct writer *writer)
-{
-    writer_wait(writer);
-    if (writer->file < 0) return;
-    close(writer->file);
-    writer->file = -1;
-    unlink((const char *)writer->path.bytes);
-}
-
 static inline void writer_free(struct writer *writer)
 {
     if (writer == NULL) return;
+    writer_wait(writer);
     writer_abandon(writer);
     pthread_mutex_lock(&writer->mutex);
     writer->is_leaving = true;
@@ -139,6 +167,7 @@ static inline void writer_free(struct writer *writer)
     free(writer->piece.bytes);
     free(writer->path.bytes);
     free(writer->final_path.bytes);
+    free(writer->open_path.bytes);
     free(writer);
 }
 
