@@ -113,7 +113,7 @@ static inline int put_digits(char *out, uint64_t number)
 static inline bool generate(struct generator *generator, struct generated *event)
 {
     struct position *position = generator->position;
-    if (position->at == generator->events) return false;
+    if (position->at >= generator->events) return false;
     uint64_t i = position->at++, *random = &position->random;
     event->time = GENERATED_START + i / generator->per_day * DAY_SECONDS +
                   i % generator->per_day * DAY_SECONDS / generator->per_day;

@@ -25,7 +25,7 @@ struct jobs {
     void *counts_memory;
     skl_cms_params counts_params;
     skl_cms_window window;
-    skl_topk offenders; /* the most frequent addresses over the limit */
+    skl_topk offenders; /* of the addresses that were over the limit, those of the greatest counts now */
     void *offenders_memory;
     skl_topk_params offenders_params;
     skl_hll throttled;  /* the addresses that ever were over the limit */

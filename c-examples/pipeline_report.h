@@ -100,6 +100,8 @@ static inline void report_throttle(struct report *report, struct jobs *jobs)
     report->window_error = bounds.error;
     report->offenders = allocate(jobs->offenders_params.k, sizeof *report->offenders);
     struct skl_topk_entry entry = {.struct_size = sizeof entry};
+    /* One that is not over the limit any more is not offered: its count is an old one. */
+    check_skl(skl_topk_refresh(&jobs->offenders, &jobs->counts), "cannot count the offenders");
     check_skl(skl_topk_sort(&jobs->offenders), "cannot sort the offenders");
     for (size_t i = 0; skl_topk_get(&jobs->offenders, i, &entry) == SKL_OK; i++) {
         struct offender *offender = &report->offenders[report->num_offenders++];

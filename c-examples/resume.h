@@ -174,10 +174,20 @@ static inline void load_end(struct parts *parts, const struct pipeline_options *
     for (size_t i = 0; i < jobs->domains.n; i++) jobs->domains_from[i] = resumption->first_event;
 }
 
+/* Part `i` of all, in the order of post_next_part. */
+static inline bool is_part(const struct part_header *header, uint64_t i, const struct jobs *jobs)
+{
+    uint64_t campaigns = jobs->campaigns, domain_parts = (jobs->domains.n + PART_DOMAINS - 1) / PART_DOMAINS;
+    if (i < campaigns) return header->kind == 'F' && header->number == i;
+    if (i == campaigns) return header->kind == 'T' && header->number == 0;
+    if (i <= campaigns + domain_parts) return header->kind == 'D' && header->number == i - campaigns - 1;
+    return header->kind == 'E' && i == campaigns + domain_parts + 1;
+}
+
 static inline void load_part(const struct reader *reader, const struct part_header *header, struct jobs *jobs)
 {
     struct parts parts = payload_of(reader);
-    if (header->kind == 'F' && header->number < jobs->campaigns) {
+    if (header->kind == 'F') {
         load_filter(&parts, jobs, header->number);
         jobs->filter_from[header->number] = header->event;
     } else if (header->kind == 'T') {
@@ -206,7 +216,10 @@ static inline bool load_checkpoint(const struct pipeline_options *o, struct jobs
     struct parts end = payload_of(&reader);
     load_end(&end, o, jobs, days, resumption);
     reader.at = CHECKPOINT_MAGIC_LEN;
-    while (reader_next(&reader, &header, false)) load_part(&reader, &header, jobs);
+    for (uint64_t i = 0; reader_next(&reader, &header, false); i++) {
+        if (!is_part(&header, i, jobs)) die("%s: damaged: a part is missing", reader.path);
+        load_part(&reader, &header, jobs);
+    }
     close(reader.file);
     free(reader.part.bytes);
     free(path.bytes);
