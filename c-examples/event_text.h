@@ -206,7 +206,7 @@ static inline struct tsv tsv_open(struct lines *lines, const char *columns)
     for (size_t i = 0; i < NUM_COLUMNS; i++) {
         bool is_last = !take_until(&rest, ',', &name);
         if (is_last) name = rest;
-        if (is_last != (i == NUM_COLUMNS - 1)) die("--columns wants five names, not \"%s\"", columns);
+        if (is_last != (i == NUM_COLUMNS - 1)) usage_error("--columns wants five names, not \"%s\"", columns);
         tsv.columns[i] = tsv_find(header, name);
     }
     return tsv;

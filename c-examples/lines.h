@@ -31,7 +31,7 @@ static inline struct lines *lines_open(const char *path)
     return lines;
 }
 
-/* Reads more behind what is left. False if there is no more. A signal ends it, too, where `is_ended` is set then. */
+/* Reads more behind what is left, which moves. False if there is no more. A signal ends it, too, where `is_ended` is set then. */
 static inline bool lines_fill(struct lines *lines, const volatile sig_atomic_t *is_ended)
 {
     memmove(lines->input, lines->input + lines->start, lines->end - lines->start);
@@ -66,7 +66,10 @@ static inline bool lines_next(struct lines *lines, struct line *line, const vola
         char *start = lines->input + lines->start;
         size_t len = lines->end - lines->start;
         char *newline = memchr(start, '\n', len);
-        if (newline == NULL && len < sizeof lines->input && lines_fill(lines, is_ended)) continue;
+        if (newline == NULL && len < sizeof lines->input && !lines->is_at_end) {
+            lines_fill(lines, is_ended);
+            continue;
+        }
         if (newline == NULL && (*is_ended || len == 0)) {
             lines->line += line->is_too_long;
             return line->is_too_long;
@@ -90,12 +93,15 @@ static inline void lines_skip(struct lines *lines, uint64_t at, uint64_t line)
 {
     static const volatile sig_atomic_t is_ended = 0;
     if (at > INT64_MAX) die("%s: no file is that long", lines->path);
-    lines->start = lines->end = 0;
-    if (lseek(lines->file, (off_t)at, SEEK_SET) < 0) {
-        for (uint64_t left = at - lines->at; left > 0;) {
-            if (!lines_fill(lines, &is_ended)) die("%s is shorter than when the checkpoint was made", lines->path);
-            lines->start = left < lines->end ? (size_t)left : lines->end;
-            left -= lines->start;
+    if (lseek(lines->file, (off_t)at, SEEK_SET) >= 0) {
+        lines->start = lines->end = 0;
+        lines->is_at_end = false;
+    } else {
+        while (lines->at < at) {
+            uint64_t left = at - lines->at, have = lines->end - lines->start;
+            lines_take(lines, have < left ? (size_t)have : (size_t)left);
+            if (lines->at < at && !lines_fill(lines, &is_ended))
+                die("%s is shorter than when the checkpoint was made", lines->path);
         }
     }
     lines->at = at;
