@@ -6,7 +6,7 @@ CROSS ?=
 LIB = $(or $(CARGO_TARGET_DIR),target)$(TARGET:%=/%)/release/libsketchline.a
 SOURCES = Cargo.toml Cargo.lock $(shell find core/src ffi/src -name '*.rs') core/Cargo.toml ffi/Cargo.toml
 
-.PHONY: help lib header abi-bless demo test test-long fuzz bench peers perf callgrind huge-pages neoverse clean
+.PHONY: help lib header abi-bless demo pipeline test test-long fuzz bench peers perf callgrind huge-pages neoverse clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,8 +30,11 @@ header: ## include/sketchline.h, from the sources of ffi/
 abi-bless: ## ffi/dist/abi, what the ABI must stay, from the header
 	@.ci/abi.sh bless
 
-demo: lib ## the main job: SQLite with and without a filter in front (DEMO_ARGS='...')
+demo: lib ## the main job: SQLite with and without a filter in front, and a stream (DEMO_ARGS='...')
 	@c-examples/demo $(DEMO_ARGS)
+
+pipeline: lib ## one stream, three answers: 50 million events, two minutes (PIPELINE_ARGS='--help')
+	@c-examples/demo pipeline $(PIPELINE_ARGS)
 
 test: ## everything, as CI runs it; TEST='lint core' for some steps
 	@.ci/steps $(TEST)

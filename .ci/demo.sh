@@ -98,6 +98,8 @@ assert 10 <= r["bits_per_key"] < 10.01 and r["filter_bytes"] * 8 / r["rows"] == 
 assert removed >= 0.88 and speed_up >= 4 and abs(off) <= 0.05
 END
 passed
+works make -s demo # without options, the stream follows
+grep -qE '^false negatives +0$' "$work/out" && grep -qE '^false duplicates .* missed 0$' "$work/out" || fail "half a demo"
 works make -s demo DEMO_ARGS='--rows 3000 --fpr 0.001 --lookups=2000 --miss-rate .5 --runs 1'
 grep -qE '^FPR promised +0\.1 %$' "$work/out" || fail "DEMO_ARGS do not arrive"
 

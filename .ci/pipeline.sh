@@ -74,6 +74,8 @@ compile gcc pipeline.tsan -g -O1 -fsanitize=thread
 gcc -std=c11 -O2 -Iinclude c-examples/distinct.c "$library" $(pkg-config --cflags --libs sqlite3) -lm -o "$work/distinct"
 pipeline=$work/pipeline asan=$work/pipeline.asan distinct=$work/distinct
 export ASAN_OPTIONS=detect_leaks=0 # messages leave with exit(); valgrind looks for leaks below
+works c-examples/demo pipeline --events 10000
+grep -qE '^events +10,000$' "$work/out" || fail "make pipeline"
 cd "$work"
 
 echo "beside exact sets"
