@@ -202,35 +202,52 @@ cat out
 
 echo "kill -9 and --resume"
 cat >kill.py <<'END_PY'
-"""kill.py SEED TIMES PLAIN_JSON SECONDS INPUT COMMAND...: kills the command at random moments, and resumes it each time,
-until it may end: then it has answered what it would have without. SECONDS is the longest it may live before that."""
-import json, os, random, shutil, signal, subprocess, sys, time
-seed, times, plain, longest, input = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4]), sys.argv[5]
+"""kill.py SEED PLAIN_JSON INPUT COMMAND...: kills the command at random moments, and resumes it each time, until a checkpoint
+is of its second half: then it may end, and has answered what it would have without all that."""
+import json, os, random, shutil, signal, struct, subprocess, sys, time
+seed, plain, input = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 random.seed(seed)
-report = lambda text: json.loads(text)["report"]
-want = report(open(plain).read())
+want = json.load(open(plain))["report"]
 stdin_of = {"file": lambda: subprocess.DEVNULL, "stdin": lambda: open("few.tsv", "rb"),
             "pipe": lambda: subprocess.Popen(["cat", "few.tsv"], stdout=subprocess.PIPE).stdout}
-start = lambda: subprocess.Popen(sys.argv[6:] + ["--json", "--checkpoint", "kept", "--resume"], stdout=subprocess.PIPE,
-                                 stdin=stdin_of[input]())
+
+def start():
+    return subprocess.Popen(sys.argv[4:] + ["--json", "--checkpoint", "kept", "--resume"], stdout=subprocess.PIPE,
+                            stdin=stdin_of[input]())
+
+def reached():
+    """The event at which the checkpoint ended."""
+    try:
+        whole = open("kept/checkpoint", "rb").read()
+    except FileNotFoundError:
+        return 0
+    at = 8
+    while at < len(whole):
+        event, length = struct.unpack("<QQ", whole[at + 8:at + 24])
+        at += 32 + length
+    return event
+
 shutil.rmtree("kept", ignore_errors=True)
 killed, resumed = 0, 0
-for _ in range(times):
-    done = start()
-    time.sleep(random.uniform(0.01, longest))
+for life in range(30):
+    if killed >= 3 and reached() >= want["events"] / 2:
+        break
+    before, done = reached(), start()
+    while life % 4 > 0 and done.poll() is None and reached() == before: # the fourth is killed at any time
+        time.sleep(0.005)
+    time.sleep(random.uniform(0, 0.1))
     done.send_signal(signal.SIGKILL)
-    out, _ = done.communicate()
+    done.communicate()
     killed += done.returncode == -signal.SIGKILL
-    resumed += done.returncode != 0 and os.path.exists("kept/checkpoint")
+    resumed += before > 0
     if done.returncode == 0: # it was faster: once more from the start
         shutil.rmtree("kept")
-out, _ = (done := start()).communicate()
-assert done.returncode == 0
+at, done = reached(), start()
+out, _ = done.communicate()
 result = json.loads(out)
-assert result["report"] == want, (want, result)
-assert killed >= 2 and resumed >= 1, (killed, resumed)
-print(f"killed {killed} times, {resumed} with a checkpoint; the last run answered {result['run']['events']} of "
-      f"{want['events']} events, and all are as if nothing had happened")
+assert done.returncode == 0 and result["report"] == want, (want, result)
+assert killed >= 3 and resumed >= 1 and result["run"]["events"] == want["events"] - at <= want["events"] / 2
+print(f"killed {killed} times, resumed {resumed + 1} times, the last time at event {at} of {want['events']}: as if nothing had happened")
 END_PY
 long=(--events 1500000 --per-day 400000 --pairs 1000000 --window 1000 --limit 200)
 kills=(--every 50000)
@@ -242,7 +259,7 @@ answers long.json ./pipeline "${long[@]}" --json
 days_of() { (cd "$1" && sha256sum ./*.groups); }
 days_of undisturbed >undisturbed.days
 for seed in 1 2 3; do
-    python3 kill.py $seed 5 plain.json 0.6 file ./pipeline "${long[@]}" "${kills[@]}"
+    python3 kill.py $seed plain.json file ./pipeline "${long[@]}" "${kills[@]}" --rate 1000000
     days_of kept | cmp - undisturbed.days || fail "other days after kill -9"
     passed
 done
@@ -251,7 +268,7 @@ cp out sparse.json
 for input in file stdin pipe; do # of which the last cannot seek
     from=few.tsv
     [ $input = file ] || from=-
-    python3 kill.py 4 4 sparse.json 0.25 $input "$asan" "${few[@]}" --sparse --tsv $from --every 7000 --rate 100000
+    python3 kill.py 4 sparse.json $input "$asan" "${few[@]}" --sparse --tsv $from --every 7000 --rate 100000
     passed
 done
 # A signal ends the input, not the day: what was counted is reported, and the rest can follow.
