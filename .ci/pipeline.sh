@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# pipeline.sh [LIBRARY]: c-examples/pipeline.c, after `make lib`. Its answers against exact sets and against a model in
-# Python, the same events in every form, kill -9 and --resume, days read back, damaged checkpoints, bad input, sanitizers.
+# pipeline.sh [LIBRARY]: c-examples/pipeline.c, after `make lib`. Its answers against exact sets and against a model
+# in Python, the same events in every form, kill -9 and --resume, days read back, damaged checkpoints, bad input,
+# sanitizers.
 # Speed is printed and never asserted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -202,8 +203,8 @@ cat out
 
 echo "kill -9 and --resume"
 cat >kill.py <<'END_PY'
-"""kill.py SEED PLAIN_JSON INPUT COMMAND...: kills the command at random moments, and resumes it each time, until a checkpoint
-is of its second half: then it may end, and has answered what it would have without all that."""
+"""kill.py SEED PLAIN_JSON INPUT COMMAND...: kills the command at random moments, and resumes it each time, until a
+checkpoint is of its second half: then it may end, and has answered what it would have without all that."""
 import json, os, random, shutil, signal, struct, subprocess, sys, time
 seed, plain, input = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 random.seed(seed)
@@ -247,7 +248,8 @@ out, _ = done.communicate()
 result = json.loads(out)
 assert done.returncode == 0 and result["report"] == want, (want, result)
 assert killed >= 3 and resumed >= 1 and result["run"]["events"] == want["events"] - at <= want["events"] / 2
-print(f"killed {killed} times, resumed {resumed + 1} times, the last time at event {at} of {want['events']}: as if nothing had happened")
+print(f"killed {killed} times, resumed {resumed + 1} times, the last time at event {at} of {want['events']}: as if nothing "
+      "had happened")
 END_PY
 long=(--events 1500000 --per-day 400000 --pairs 1000000 --window 1000 --limit 200)
 kills=(--every 50000)
