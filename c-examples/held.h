@@ -1,5 +1,5 @@
-/* Users that have to wait: for a few milliseconds after a day has ended, the sketch of their domain is still that of the
- * day before, which is being copied. */
+/* Users that have to wait: for a few milliseconds after a day has ended, the sketch of their domain is still that of
+ * the day before, which is being copied. */
 
 #ifndef PIPELINE_HELD_H
 #define PIPELINE_HELD_H
