@@ -55,7 +55,7 @@ while IFS=: read -r document line name; do
     pattern=${name//\*/[A-Za-z0-9_]*}
     case $name in *_) pattern+='[A-Za-z0-9_]*' ;; esac
     grep -qxE "$pattern" "$folder/declared" || complain "$document:$line" "include/ has no $name"
-done < <(grep -noE '\b(skl_[a-z0-9_*]*|SKL_[A-Z][A-Z0-9_*]*)' README.md docs/*.md /dev/null)
+done < <(grep -noE '\b(skl_[a-z0-9_*]*|SKL_[A-Z][A-Z0-9_*]*)' "${documents[@]}" /dev/null)
 echo "$names names looked up"
 
 links=0
