@@ -393,7 +393,8 @@ typedef struct skl_bloom {
 } skl_bloom;
 
 /**
- * Where an owned sketch gets its memory. All three are kept in the allocation until it is freed.
+ * Where an owned sketch gets its memory. All three are kept in the allocation until it is freed. 4 MiB and more are asked
+ * for at a multiple of 2 MiB, and the kernel is advised to use huge pages there, whoever's memory it is.
  */
 typedef struct skl_allocator {
   /**
@@ -974,7 +975,7 @@ const char *skl_version_string(void);
 /**
  * The smallest filter whose predicted false-positive rate is at most `fpr` (0 < fpr < 1) when it holds `keys`
  * keys. SKL_ERR_UNREACHABLE where 64 bits per key are not enough (the least is 1.4e-8), SKL_ERR_TOO_LARGE
- * beyond 2^32 - 1 blocks. Takes about a millisecond; the result is the same on every machine.
+ * beyond 2^32 - 1 blocks. Takes up to a millisecond; the result is the same on every machine.
  *
  * Requires:
  * `params` is writable.
@@ -1039,7 +1040,7 @@ skl_status skl_bloom_init(struct skl_bloom *handle,
 
 /**
  * Makes an empty filter in memory of its own, from `allocator` or, if that is NULL, from the C library (with
- * huge pages asked for when it is large). skl_bloom_free gives it back. The only function that allocates.
+ * huge pages asked for when it is large). skl_bloom_free gives it back.
  *
  * Requires:
  * `handle` is writable, `params` readable; `allocator` is NULL or readable, and its hooks do as skl_allocator says.
@@ -1758,7 +1759,8 @@ skl_status skl_hll_insert_grouped(struct skl_hll *const *handles,
                                   size_t *consumed);
 
 /**
- * About how many distinct keys: 0 for none, at most 2^64. Constant time, except after a merge.
+ * About how many distinct keys: 0 for none, at most 2^64. Constant time; after a merge one pass over the
+ * registers, in each call until the next insert.
  *
  * Requires:
  * `handle` is a sketch that nobody writes to meanwhile; `estimate` is writable.

@@ -68,7 +68,7 @@ impl skl_bloom_params {
 
 /// The smallest filter whose predicted false-positive rate is at most `fpr` (0 < fpr < 1) when it holds `keys`
 /// keys. SKL_ERR_UNREACHABLE where 64 bits per key are not enough (the least is 1.4e-8), SKL_ERR_TOO_LARGE
-/// beyond 2^32 - 1 blocks. Takes about a millisecond; the result is the same on every machine.
+/// beyond 2^32 - 1 blocks. Takes up to a millisecond; the result is the same on every machine.
 ///
 /// # Safety
 /// `params` is writable.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn skl_bloom_init(
 }
 
 /// Makes an empty filter in memory of its own, from `allocator` or, if that is NULL, from the C library (with
-/// huge pages asked for when it is large). skl_bloom_free gives it back. The only function that allocates.
+/// huge pages asked for when it is large). skl_bloom_free gives it back.
 ///
 /// # Safety
 /// `handle` is writable, `params` readable; `allocator` is NULL or readable, and its hooks do as skl_allocator says.

@@ -393,7 +393,8 @@ pub unsafe extern "C" fn skl_hll_insert_grouped(
     insert_all().into()
 }
 
-/// About how many distinct keys: 0 for none, at most 2^64. Constant time, except after a merge.
+/// About how many distinct keys: 0 for none, at most 2^64. Constant time; after a merge one pass over the
+/// registers, in each call until the next insert.
 ///
 /// # Safety
 /// `handle` is a sketch that nobody writes to meanwhile; `estimate` is writable.

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `status` | status codes and their texts |
-//! | `memory` | the only place where a C pointer becomes a Rust slice; the allocator |
+//! | `memory` | where a C array becomes a Rust slice; the allocator |
 //! | `keys` | batches of keys as C describes them |
 //! | `hash`, `simd` | hash functions, SIMD levels |
 //! | `handle`, `life` | what is inside a handle; its life, the same for every kind |

@@ -86,7 +86,8 @@ pub(crate) unsafe fn sized_out<'a, T: Copy>(structure: *mut T) -> Result<Out<'a,
     }
 }
 
-/// Where an owned sketch gets its memory. All three are kept in the allocation until it is freed.
+/// Where an owned sketch gets its memory. All three are kept in the allocation until it is freed. 4 MiB and more are asked
+/// for at a multiple of 2 MiB, and the kernel is advised to use huge pages there, whoever's memory it is.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct skl_allocator {
