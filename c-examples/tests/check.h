@@ -38,6 +38,17 @@ static inline int check_equal(long long expected, long long answer, const char *
 static unsigned char *world_bytes, *world_before;
 static size_t world_size;
 
+/* The eight bytes that stand for an integer key, on every machine; until the next call. */
+static inline const unsigned char *key_bytes(uint64_t key)
+{
+    static unsigned char bytes[8];
+    int i;
+    for (i = 0; i < 8; i++) {
+        bytes[i] = (unsigned char)(key >> 8 * i);
+    }
+    return bytes;
+}
+
 static inline void watch_world(void *world, size_t size)
 {
     world_bytes = world;

@@ -117,7 +117,7 @@ static void every_way_in(const skl_cms_params *params, uint64_t n)
     batch.n = (size_t)n;
     for (i = 0; i < n; i++) {
         CHECK_OK(i % 2 == 0 ? skl_cms_add_u64(handle, i, count_of(i), after)
-                            : skl_cms_add(handle, &i, 8, count_of(i), after));
+                            : skl_cms_add(handle, key_bytes(i), 8, count_of(i), after));
         CHECK(*after >= count_of(i));
     }
     CHECK(same(handle, &whole));
@@ -157,7 +157,7 @@ static void every_way_in(const skl_cms_params *params, uint64_t n)
         uint64_t one = 0;
         CHECK_OK(skl_cms_estimate_hash(handle, skl_hash_u64(i, params->seed), &one));
         CHECK(one == counts[i] && one == estimate_of(&whole, i) && one >= count_of(i));
-        CHECK_OK(skl_cms_estimate(handle, &i, 8, &one));
+        CHECK_OK(skl_cms_estimate(handle, key_bytes(i), 8, &one));
         CHECK(one == counts[i]);
     }
     skl_cms_free(&whole);
@@ -202,12 +202,12 @@ static void saturation(uint32_t layout, uint32_t counter_bytes)
     CHECK_EQUAL(SKL_SATURATED, skl_cms_add_u64(handle, 1, 1, &estimate));
     CHECK(estimate == cap);
     CHECK_EQUAL(SKL_SATURATED, skl_cms_add_u64(handle, 1, UINT64_MAX, NULL));
-    CHECK_EQUAL(SKL_SATURATED, skl_cms_add(handle, &keys[0], 8, 0, NULL));
+    CHECK_EQUAL(SKL_SATURATED, skl_cms_add(handle, key_bytes(keys[0]), 8, 0, NULL));
     CHECK_EQUAL(SKL_SATURATED, skl_cms_add_hash(handle, skl_hash_u64(1, 0), 1, NULL));
     CHECK_EQUAL(SKL_SATURATED, skl_cms_add_batch(handle, &batch, counts));
     CHECK_EQUAL(SKL_SATURATED, skl_cms_estimate_u64(handle, 1, &estimate));
     CHECK(estimate == cap && bounds_of(handle, estimate).is_saturated == 1);
-    CHECK_EQUAL(SKL_SATURATED, skl_cms_estimate(handle, &keys[0], 8, &estimate));
+    CHECK_EQUAL(SKL_SATURATED, skl_cms_estimate(handle, key_bytes(keys[0]), 8, &estimate));
     CHECK_EQUAL(SKL_SATURATED, skl_cms_estimate_hash(handle, skl_hash_u64(1, 0), &estimate));
     CHECK_EQUAL(SKL_SATURATED, skl_cms_estimate_batch(handle, &batch, estimates));
     CHECK(estimates[0] == cap && estimates[1] == 1);
