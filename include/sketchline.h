@@ -1490,7 +1490,7 @@ skl_status skl_cms_get_bounds(const struct skl_cms *handle, uint64_t estimate, s
 
 /**
  * Adds the counts of `source`, a sketch of the same layout, width, depth, counters, hash and seed, else
- * SKL_ERR_INCOMPATIBLE.
+ * SKL_ERR_INCOMPATIBLE; also if `source` is conservative and `target` is not.
  *
  * Requires:
  * `target` is a sketch to write to, used by nobody else meanwhile; `source` is another sketch, over other bytes.
@@ -2028,8 +2028,9 @@ skl_status skl_topk_add(struct skl_topk *handle,
                         uint64_t *estimate);
 
 /**
- * Holds a key if `estimate`, that of a sketch, is one of the k greatest: 1 if it is held, 0 if not, negative a
- * skl_status. `hash` is the one the sketch counted.
+ * Holds a key with `estimate`, that of a sketch, if that is one of the k greatest: 1 if it does, 0 if not, negative a
+ * skl_status. `hash` is the one the sketch counted. A key that is held already keeps its count when it is offered with
+ * less than all k have: after counts were halved, skl_topk_refresh.
  *
  * Requires:
  * `handle` is a top-k to write to, used by nobody else meanwhile; `key` has `len` readable bytes.
@@ -2050,7 +2051,7 @@ skl_status skl_topk_refresh(struct skl_topk *handle, const struct skl_cms *sketc
 
 /**
  * Takes in the keys of `source`, once its sketch was merged into `sketch`: every key is counted anew there, and the k
- * greatest stay. SKL_ERR_INCOMPATIBLE if hash or seed of the three differ.
+ * greatest stay. SKL_ERR_INCOMPATIBLE if hash or seed of the three differ, or `source` keeps fewer bytes of a key.
  *
  * Requires:
  * `target` is a top-k to write to, used by nobody else meanwhile; `source` is another, over other bytes; `sketch` is

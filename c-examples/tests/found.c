@@ -79,8 +79,40 @@ static void sealed_image_with_a_line_too_many(void)
     CHECK_EQUAL(SKL_ERR_PARAMETER, skl_hll_view(&sketch, memory, 192, SKL_OPEN_STRICT));
 }
 
+/* An unsealed top-k with one hash twice was sealed to an image that nobody opens. */
+static void repeated_hash_in_a_top_k(void)
+{
+    unsigned char memory[256];
+    skl_topk_params params;
+    skl_cms_params shape;
+    skl_topk top;
+    skl_cms sketch;
+    const void *image;
+    size_t len = 0;
+    skl_topk_info info;
+    info.struct_size = sizeof info;
+    CHECK_OK(skl_topk_params_for(4, 8, &params));
+    CHECK(params.image_bytes <= sizeof memory);
+    CHECK_OK(skl_topk_init(&top, memory, (size_t)params.image_bytes, &params));
+    CHECK_OK(skl_cms_params_explicit(SKL_CMS_ROWS, 4, 64, 4, &shape));
+    CHECK_OK(skl_cms_new(&sketch, &shape, NULL));
+    CHECK_OK(skl_topk_add(&top, &sketch, "a", 1, 9, NULL));
+    CHECK_OK(skl_topk_add(&top, &sketch, "b", 1, 4, NULL));
+    CHECK_OK(skl_topk_add(&top, &sketch, "c", 1, 2, NULL));
+    memcpy(memory + 72, memory + 64, 8); /* the hash of the first in the second */
+    CHECK_OK(skl_topk_open(&top, memory, (size_t)params.image_bytes, SKL_OPEN_ALLOW_UNSEALED));
+    CHECK_OK(skl_topk_refresh(&top, &sketch));
+    CHECK_OK(skl_topk_seal(&top));
+    CHECK_OK(skl_topk_image(&top, &image, &len));
+    CHECK_OK(skl_topk_view(&top, image, len, SKL_OPEN_STRICT));
+    CHECK_OK(skl_topk_get_info(&top, &info));
+    CHECK_EQUAL(2, info.num_keys);
+    skl_cms_free(&sketch);
+}
+
 static void test(void)
 {
+    repeated_hash_in_a_top_k();
     refused_insert_into_a_sealed_image();
     room_behind_an_image_in_use();
     sealed_image_with_a_line_too_many();

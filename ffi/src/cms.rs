@@ -580,7 +580,7 @@ pub unsafe extern "C" fn skl_cms_get_bounds(
 }
 
 /// Adds the counts of `source`, a sketch of the same layout, width, depth, counters, hash and seed, else
-/// SKL_ERR_INCOMPATIBLE.
+/// SKL_ERR_INCOMPATIBLE; also if `source` is conservative and `target` is not.
 ///
 /// # Safety
 /// `target` is a sketch to write to, used by nobody else meanwhile; `source` is another sketch, over other bytes.

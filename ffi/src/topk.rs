@@ -186,8 +186,9 @@ pub unsafe extern "C" fn skl_topk_add(
     }
 }
 
-/// Holds a key if `estimate`, that of a sketch, is one of the k greatest: 1 if it is held, 0 if not, negative a
-/// skl_status. `hash` is the one the sketch counted.
+/// Holds a key with `estimate`, that of a sketch, if that is one of the k greatest: 1 if it does, 0 if not, negative a
+/// skl_status. `hash` is the one the sketch counted. A key that is held already keeps its count when it is offered with
+/// less than all k have: after counts were halved, skl_topk_refresh.
 ///
 /// # Safety
 /// `handle` is a top-k to write to, used by nobody else meanwhile; `key` has `len` readable bytes.
@@ -221,7 +222,7 @@ pub unsafe extern "C" fn skl_topk_refresh(handle: *mut skl_topk, sketch: *const 
 }
 
 /// Takes in the keys of `source`, once its sketch was merged into `sketch`: every key is counted anew there, and the k
-/// greatest stay. SKL_ERR_INCOMPATIBLE if hash or seed of the three differ.
+/// greatest stay. SKL_ERR_INCOMPATIBLE if hash or seed of the three differ, or `source` keeps fewer bytes of a key.
 ///
 /// # Safety
 /// `target` is a top-k to write to, used by nobody else meanwhile; `source` is another, over other bytes; `sketch` is

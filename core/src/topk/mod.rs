@@ -405,9 +405,10 @@ impl<S: LinesMut> TopK<S> {
         Ok(estimate)
     }
 
-    /// Holds a key if its estimate is one of the `k` greatest; whether it is held. The hash is that of the sketch.
-    /// A key longer than there is room for is cut; its hash and its length are kept. Estimates are expected to grow:
-    /// after the sketch was halved comes [`TopK::refresh`].
+    /// Holds a key with this estimate if that is one of the `k` greatest; whether it does. The hash is that of the
+    /// sketch. A key longer than there is room for is cut; its hash and its length are kept. Estimates are expected to
+    /// grow: a key that is held keeps its count when it is offered with one below all `k`, and after the sketch was
+    /// halved comes [`TopK::refresh`].
     pub fn offer(&mut self, key: &[u8], hash: KeyHash, estimate: u64) -> bool {
         self.hold(TopEntry { count: estimate, hash, key, key_len: key.len() })
     }
@@ -452,21 +453,27 @@ impl<S: LinesMut> TopK<S> {
         let mut i = 0;
         while i < self.len() {
             let estimate = sketch.estimate_hash(KeyHash::from_raw(self.hash(i)));
-            let (state, last) = (self.state, self.len() - 1);
             if estimate == 0 {
-                self.swap(i, last);
-                let payload = self.payload_mut();
-                for part in [state.hash_at(last), state.count_at(last), state.len_at(last), state.key_at(last)] {
-                    put(payload, part, &[]);
-                }
-                self.state.len -= 1;
+                self.swap(i, self.len() - 1);
+                self.drop_last();
                 continue;
             }
-            put(self.payload_mut(), state.count_at(i), &estimate.to_le_bytes());
+            let at = self.state.count_at(i);
+            put(self.payload_mut(), at, &estimate.to_le_bytes());
             i += 1;
         }
         self.state.least = self.find_least().map_or(0, |(_, least)| least);
         Ok(())
+    }
+
+    /// Takes out the last entry, if there is one.
+    fn drop_last(&mut self) {
+        let (state, Some(last)) = (self.state, self.len().checked_sub(1)) else { return };
+        let payload = self.payload_mut();
+        for part in [state.hash_at(last), state.count_at(last), state.len_at(last), state.key_at(last)] {
+            put(payload, part, &[]);
+        }
+        self.state.len -= 1;
     }
 
     /// Takes in the keys of another top-k, once its sketch was merged into `sketch`: every key is counted anew there,
@@ -503,6 +510,22 @@ impl<S: LinesMut> TopK<S> {
         for end in (1..len).rev() {
             self.swap(0, end);
             self.sift_down(0, end);
+        }
+        self.drop_repeated();
+    }
+
+    /// Of entries that are sorted, takes out those that stand there twice: nobody looks for them in an image that comes
+    /// from outside, but a sealed one has none.
+    fn drop_repeated(&mut self) {
+        let mut kept = self.len().min(1);
+        for i in kept..self.len() {
+            if self.is_after(i, kept - 1) {
+                self.swap(kept, i);
+                kept += 1;
+            }
+        }
+        while self.len() > kept {
+            self.drop_last();
         }
     }
 
