@@ -59,8 +59,9 @@ pub struct CmsState {
     unused: [u8; PADDING],
 }
 
-const PADDING: usize = 6;
-const _: () = assert!(size_of::<CmsState>() == 40 + size_of::<Isa>());
+/// More where a pointer is shorter than the alignment of the rest.
+const PADDING: usize = 6 + align_of::<u64>().saturating_sub(size_of::<Isa>());
+const _: () = assert!(size_of::<CmsState>() == 34 + size_of::<Isa>() + PADDING);
 
 /// Where the header keeps the total.
 const TOTAL: core::ops::Range<usize> = 40..48;
