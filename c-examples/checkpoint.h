@@ -145,7 +145,7 @@ static inline void put_end(struct buffer *out, const struct checkpoint *checkpoi
     put_numbers(out, moment->days->all, moment->days->n * sizeof(struct day) / 8);
     const struct domains *domains = &moment->jobs->domains;
     put_le(out, domains->n, 8);
-    for (size_t i = 0; i < domains->n; i++) put_part(out, domains->all[i]->name, domains->all[i]->name_len);
+    for (size_t i = 0; i < domains->n; i++) put_part(out, domains->all[i]->name.bytes, domains->all[i]->name.len);
 }
 
 static inline void post_part(struct checkpoint *checkpoint, const struct moment *moment, char kind, uint64_t number)

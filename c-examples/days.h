@@ -66,9 +66,9 @@ static inline void put_group(struct buffer *out, struct domain *domain)
 {
     size_t len;
     const void *image = domain_seal(domain, &len);
-    put_le(out, domain->name_len + 1, 4);
+    put_le(out, domain->name.len + 1, 4);
     buffer_append(out, "t", 1);
-    buffer_append(out, domain->name, domain->name_len);
+    buffer_append(out, domain->name.bytes, domain->name.len);
     put_part(out, image, len);
 }
 

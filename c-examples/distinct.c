@@ -181,7 +181,7 @@ static int compare_results(const void *left, const void *right)
 {
     const struct result *l = left, *r = right;
     int order = (l->estimate < r->estimate) - (l->estimate > r->estimate);
-    return order != 0 ? order : compare_names(l->group, r->group);
+    return order != 0 ? order : compare_names(&l->group->name, &r->group->name);
 }
 
 static struct result *make_results(const struct groups *groups, const struct distinct_options *o)
@@ -271,10 +271,10 @@ static void append_integer(struct buffer *out, uint64_t number)
 /* The name of a group that has one, with a NUL behind it. */
 static struct buffer text_of(const struct group *group, bool is_json)
 {
-    const unsigned char *bytes = group->name + 1;
-    size_t len = group->name_len - 1;
+    const unsigned char *bytes = group->name.bytes + 1;
+    size_t len = group->name.len - 1;
     struct buffer out = {0};
-    switch (group->name[0]) {
+    switch (group->name.bytes[0]) {
     case 'n': append_string(&out, is_json ? "null" : "NULL"); break;
     case 'i': append_integer(&out, get_le(bytes, 8)); break;
     case 'r': append_real(&out, get_le(bytes, 8)); break;
@@ -323,7 +323,7 @@ static void print_json_number(const char *name, double number, const char *after
 static void print_json_result(const struct result *r, bool is_exact)
 {
     putchar('{');
-    if (r->group->name_len > 0) {
+    if (r->group->name.len > 0) {
         struct buffer name = text_of(r->group, true);
         printf("\"group\": %s, ", (const char *)name.bytes);
         free(name.bytes);
@@ -361,7 +361,7 @@ static void print_json(const struct distinct_options *o, const struct groups *gr
 
 static struct buffer table_name(const struct group *group)
 {
-    if (group->name_len > 0) return text_of(group, false);
+    if (group->name.len > 0) return text_of(group, false);
     struct buffer text = {0};
     buffer_append(&text, "(all rows)", sizeof "(all rows)");
     return text;

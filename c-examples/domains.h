@@ -5,18 +5,15 @@
 
 #include "events.h"
 #include "held.h"
+#include "names.h"
 #include "parts.h"
 #include "slots.h"
 #include "support.h"
 
 struct domain {
     skl_hll sketch; /* of today; empty where nobody came */
-    const char *name;
-    size_t name_len;
-    uint64_t name_hash;
+    struct name name;
 };
-
-#define NO_DOMAIN UINT32_MAX
 
 struct domains {
     skl_hll_params params;
@@ -24,11 +21,9 @@ struct domains {
     struct domain **all; /* in the order in which they came up */
     skl_hll **sketches;  /* theirs, as the library takes them */
     size_t n, capacity;
-    uint32_t *table;     /* by hash: numbers of domains, or NO_DOMAIN */
-    size_t table_len;
-    struct arena names;
+    struct names names;
     struct held *held;
-    uint32_t *generated; /* what the generator's numbers are here, or NO_DOMAIN */
+    uint32_t *generated; /* what the generator's numbers are here, or NO_NAME */
 };
 
 static inline struct domains domains_new(uint32_t p, bool is_sparse, uint64_t num_generated)
@@ -41,7 +36,7 @@ static inline struct domains domains_new(uint32_t p, bool is_sparse, uint64_t nu
     domains.held = allocate(1, sizeof *domains.held);
     domains.held->from = domains.held->to = domains.held->n = domains.held->num_released = 0;
     domains.generated = allocate(num_generated + 1, sizeof *domains.generated);
-    for (uint64_t i = 0; i <= num_generated; i++) domains.generated[i] = NO_DOMAIN;
+    for (uint64_t i = 0; i <= num_generated; i++) domains.generated[i] = NO_NAME;
     return domains;
 }
 
@@ -51,51 +46,29 @@ static inline void domain_start(struct domains *domains, struct domain *domain)
     check_skl(skl_hll_new(&domain->sketch, &domains->params, &allocator), "cannot make a sketch");
 }
 
-static inline uint32_t *domains_find_entry(const struct domains *domains, const char *name, size_t len, uint64_t hash)
-{
-    for (size_t i = hash & (domains->table_len - 1);; i = (i + 1) & (domains->table_len - 1)) {
-        uint32_t *entry = &domains->table[i];
-        if (*entry == NO_DOMAIN) return entry;
-        const struct domain *domain = domains->all[*entry];
-        if (domain->name_hash == hash && domain->name_len == len && memcmp(domain->name, name, len) == 0) return entry;
-    }
-}
-
-static inline void domains_grow(struct domains *domains)
-{
-    domains->capacity = domains->capacity > 0 ? 2 * domains->capacity : 1024;
-    domains->all = resize(domains->all, domains->capacity, sizeof *domains->all);
-    domains->sketches = resize(domains->sketches, domains->capacity, sizeof(skl_hll *));
-    domains->table_len = 2 * domains->capacity;
-    domains->table = resize(domains->table, domains->table_len, sizeof *domains->table);
-    for (size_t i = 0; i < domains->table_len; i++) domains->table[i] = NO_DOMAIN;
-    for (uint32_t i = 0; i < domains->n; i++) {
-        const struct domain *domain = domains->all[i];
-        *domains_find_entry(domains, domain->name, domain->name_len, domain->name_hash) = i;
-    }
-}
-
 /* The number of the domain with this name, which is made where there is none. */
 static inline uint32_t domains_find(struct domains *domains, const char *name, size_t len)
 {
-    uint64_t hash;
-    check_skl(skl_hash_bytes(name, len, 0, &hash), "cannot hash a name");
-    if (domains->n == domains->capacity) domains_grow(domains);
-    uint32_t *entry = domains_find_entry(domains, name, len, hash);
-    if (*entry != NO_DOMAIN) return *entry;
-    if (domains->n == MAX_DOMAINS) die("there are more than %d domains", MAX_DOMAINS);
+    uint32_t number = names_find(&domains->names, name, len);
+    if (number < domains->n) return number;
+    if (number == MAX_DOMAINS) die("there are more than %d domains", MAX_DOMAINS);
+    if (domains->n == domains->capacity) {
+        domains->capacity = domains->names.capacity;
+        domains->all = resize(domains->all, domains->capacity, sizeof *domains->all);
+        domains->sketches = resize(domains->sketches, domains->capacity, sizeof(skl_hll *));
+    }
     struct domain *domain = allocate(1, sizeof *domain);
-    *domain = (struct domain){.name = arena_copy(&domains->names, name, len), .name_len = len, .name_hash = hash};
+    *domain = (struct domain){.name = domains->names.all[number]};
     domain_start(domains, domain);
     domains->all[domains->n] = domain;
-    domains->sketches[domains->n] = &domain->sketch;
-    return *entry = (uint32_t)domains->n++;
+    domains->sketches[domains->n++] = &domain->sketch;
+    return number;
 }
 
 static inline uint32_t domains_find_generated(struct domains *domains, uint64_t number)
 {
     uint32_t *known = &domains->generated[number];
-    if (*known == NO_DOMAIN) {
+    if (*known == NO_NAME) {
         char name[32];
         *known = domains_find(domains, name, (size_t)generated_domain(number, name));
     }
@@ -134,17 +107,10 @@ static inline void domains_release(struct domains *domains)
                                      held->num_released, &consumed), "cannot count the users");
 }
 
-/* As memcmp, and the shorter of two that begin alike first. */
-static inline int compare_domain_names(const struct domain *left, const struct domain *right)
-{
-    size_t shorter = left->name_len < right->name_len ? left->name_len : right->name_len;
-    int order = memcmp(left->name, right->name, shorter);
-    return order != 0 ? order : (left->name_len > right->name_len) - (left->name_len < right->name_len);
-}
-
 static inline int compare_domains(const void *left, const void *right)
 {
-    return compare_domain_names(*(struct domain *const *)left, *(struct domain *const *)right);
+    const struct domain *const *a = left, *const *b = right;
+    return compare_names(&(*a)->name, &(*b)->name);
 }
 
 /* Those that had users today, of numbers `from` to `to`, by their names. To be freed. */
@@ -168,10 +134,9 @@ static inline void domains_free(struct domains *domains)
     free(domains->memory);
     free(domains->all);
     free(domains->sketches);
-    free(domains->table);
     free(domains->generated);
     free(domains->held);
-    arena_free(&domains->names);
+    names_free(&domains->names);
 }
 
 #endif

@@ -37,16 +37,17 @@ static inline void check_may_replace_groups(const char *path)
     if (!is_ours) die("cannot save to %s: it exists and is not a file of groups", path);
 }
 
-static inline int compare_names_qsort(const void *left, const void *right)
+static inline int compare_groups(const void *left, const void *right)
 {
-    return compare_names(*(struct group *const *)left, *(struct group *const *)right);
+    const struct group *const *a = left, *const *b = right;
+    return compare_names(&(*a)->name, &(*b)->name);
 }
 
 static inline void save_groups(const struct groups *groups, const char *path)
 {
     struct group **sorted = allocate(groups->n, sizeof *sorted);
     for (size_t i = 0; i < groups->n; i++) sorted[i] = groups->all[i];
-    qsort(sorted, groups->n, sizeof *sorted, compare_names_qsort);
+    qsort(sorted, groups->n, sizeof *sorted, compare_groups);
     struct buffer out = {0};
     buffer_append(&out, GROUPS_MAGIC, GROUPS_MAGIC_LEN);
     for (size_t i = 0; i < groups->n; i++) {
@@ -54,7 +55,7 @@ static inline void save_groups(const struct groups *groups, const char *path)
         size_t len;
         check_skl(skl_hll_seal(&sorted[i]->sketch), "cannot seal a sketch");
         check_skl(skl_hll_image(&sorted[i]->sketch, &image, &len), "cannot save a sketch");
-        put_part(&out, sorted[i]->name, sorted[i]->name_len);
+        put_part(&out, sorted[i]->name.bytes, sorted[i]->name.len);
         put_part(&out, image, len);
     }
     uint64_t checksum;
@@ -104,7 +105,7 @@ static inline void merge_group(struct groups *groups, const char *path, const st
     if (info.p < groups->params.p || (info.p > groups->params.p && !is_folding))
         die("%s: a sketch of precision %u among those of %u: --p %u makes all alike", path, (unsigned)info.p,
             (unsigned)groups->params.p, (unsigned)(info.p < groups->params.p ? info.p : groups->params.p));
-    uint32_t target = groups_find(groups, source->name, source->name_len);
+    uint32_t target = groups_find(groups, source->name.bytes, source->name.len);
     check_skl(skl_hll_merge_folding(groups->sketches[target], &source->sketch), path);
 }
 
@@ -117,9 +118,9 @@ static inline void load_groups(struct groups *groups, const char *path, bool is_
     for (size_t i = 0; parts.len > 0; i++) {
         struct group group = {0};
         size_t image_len;
-        group.name = take_part(&parts, &group.name_len);
-        if (!is_name(group.name, group.name_len)) die("%s: damaged: a name that no value has", path);
-        if (i > 0 && compare_names(&last, &group) >= 0) die("%s: damaged: the names are not in order", path);
+        group.name.bytes = take_part(&parts, &group.name.len);
+        if (!is_name(group.name.bytes, group.name.len)) die("%s: damaged: a name that no value has", path);
+        if (i > 0 && compare_names(&last.name, &group.name) >= 0) die("%s: damaged: the names are not in order", path);
         const unsigned char *image = take_part(&parts, &image_len);
         skl_status status = skl_hll_view(&group.sketch, image, image_len, SKL_OPEN_STRICT);
         if (status != SKL_OK) die("%s: damaged: group %zu: %s", path, i + 1, skl_status_string(status));

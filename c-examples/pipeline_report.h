@@ -44,7 +44,7 @@ static inline int compare_users_down(const void *left, const void *right)
 {
     const struct domain *l = *(struct domain *const *)left, *r = *(struct domain *const *)right;
     double l_users = domain_users(l), r_users = domain_users(r);
-    return l_users != r_users ? (l_users < r_users) - (l_users > r_users) : compare_domain_names(l, r);
+    return l_users != r_users ? (l_users < r_users) - (l_users > r_users) : compare_names(&l->name, &r->name);
 }
 
 static inline uint64_t digest_of(uint64_t digest, const void *image, size_t len)
@@ -66,7 +66,7 @@ static inline uint64_t digest_jobs(struct jobs *jobs, struct domain **sorted, si
     }
     for (size_t i = 0; i < num_domains; i++) {
         image = domain_seal(sorted[i], &len);
-        digest = digest_of(digest_of(digest, sorted[i]->name, sorted[i]->name_len), image, len);
+        digest = digest_of(digest_of(digest, sorted[i]->name.bytes, sorted[i]->name.len), image, len);
     }
     check_skl(skl_cms_seal(&jobs->counts), "cannot seal the counts");
     check_skl(skl_cms_image(&jobs->counts, &image, &len), "cannot read the counts");
@@ -183,7 +183,7 @@ static inline void print_tops(const struct report *r)
     printf("\n%-24s %15s   %-24s %10s\n", "domain, last day", "users", "offender, last window", "count");
     for (size_t i = 0; i < n || i < r->num_offenders; i++) {
         if (i < n) {
-            print_text(r->domains[i]->name, r->domains[i]->name_len, 24);
+            print_text((const char *)r->domains[i]->name.bytes, r->domains[i]->name.len, 24);
             printf(" %15s", grouped(domain_users(r->domains[i])));
         } else {
             printf("%40s", "");
@@ -326,7 +326,7 @@ static inline void json_lists(const struct report *r)
     fputs("],\n \"domains\": [", stdout);
     for (size_t i = 0; i < n; i++) {
         fputs(i > 0 ? ",\n  {\"domain\": " : "\n  {\"domain\": ", stdout);
-        json_text(r->domains[i]->name, r->domains[i]->name_len);
+        json_text((const char *)r->domains[i]->name.bytes, r->domains[i]->name.len);
         fputs(", ", stdout);
         json_number("users", domain_users(r->domains[i]), "}");
     }
