@@ -518,7 +518,7 @@ impl<S: LinesMut> TopK<S> {
     /// from outside, but a sealed one has none.
     fn drop_repeated(&mut self) {
         let mut kept = self.len().min(1);
-        for i in kept..self.len() {
+        for i in 1..self.len() {
             if self.is_after(i, kept - 1) {
                 self.swap(kept, i);
                 kept += 1;
