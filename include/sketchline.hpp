@@ -2,12 +2,12 @@
 //
 // sketchline.h says what each function does, under its C name; here is only what C++ adds.
 //
-// - Bloom, HyperLogLog: move-only. Their memory is their own (create), or the caller's (init, open), who then keeps
-//   it where it is for as long as the sketch is used. All of them start empty: calls on an empty or moved-from sketch
-//   answer SKL_ERR_HANDLE. create, init and open may be called again; if they fail, the sketch is as it was.
-// - BloomView, HyperLogLogView: read an image in place. They can be copied, as pointers can.
-// - BloomReader, HyperLogLogReader: what the two have in common. Functions that only read a sketch take these.
-// - Status: true if all is well. Nothing here throws but what is in `#if` at the end, for those who have exceptions.
+// - Bloom, HyperLogLog, CountMin, TopK: move-only. Their memory is their own (create), or the caller's (init, open), who
+//   then keeps it where it is for as long as the sketch is used. All of them start empty: calls on an empty or moved-from
+//   sketch answer SKL_ERR_HANDLE. create, init and open may be called again; if they fail, the sketch is as it was.
+// - BloomView and so on: read an image in place. They can be copied, as pointers can.
+// - BloomReader and so on: what the two have in common. Functions that only read a sketch take these.
+// - Status: true if all is well, also where a count stands at its greatest value (saturated). Nothing here throws but what is in `#if` at the end, for those who have exceptions.
 //   Outputs are the last arguments, written only on success.
 // - Answer, of contains: true is "maybe", false "certainly not"; an error is "maybe", as in C.
 // - Keys are a pointer and a length, or anything with data() and size() of bytes (std::string, std::string_view,
@@ -45,6 +45,8 @@ public:
     constexpr Status(skl_status code = SKL_OK) noexcept : code_(code) {}
     constexpr bool ok() const noexcept { return code_ >= 0; }
     constexpr explicit operator bool() const noexcept { return ok(); }
+    /// All is well, but the count may be too low: SKL_SATURATED.
+    constexpr bool saturated() const noexcept { return code_ == SKL_SATURATED; }
     constexpr skl_status code() const noexcept { return code_; }
     /// One English sentence. Static, never freed.
     const char *text() const noexcept { return skl_status_string(code_); }
@@ -240,6 +242,12 @@ public:
         typename C::Handle made = {};
         return replace(C::init(&made, memory, len, &params), made);
     }
+    /// An image in memory of the caller, to change it in place.
+    Status open(void *image, std::size_t len, std::uint32_t flags = SKL_OPEN_STRICT) noexcept
+    {
+        typename C::Handle made = {};
+        return replace(C::open(&made, image, len, flags), made);
+    }
     static Status required_bytes(const Params &params, std::uint64_t &bytes) noexcept
     {
         return C::required_bytes(&params, &bytes);
@@ -275,6 +283,7 @@ struct BloomFunctions {
     static constexpr auto init = skl_bloom_init;
     static constexpr auto release = skl_bloom_free;
     static constexpr auto view = skl_bloom_view;
+    static constexpr auto open = skl_bloom_open;
     static constexpr auto required_bytes = skl_bloom_required_bytes;
     static constexpr auto clear = skl_bloom_clear;
     static constexpr auto seal = skl_bloom_seal;
@@ -297,6 +306,39 @@ struct HyperLogLogFunctions {
     static constexpr auto image = skl_hll_image;
     static constexpr auto get_info = skl_hll_get_info;
     static constexpr auto set_simd_level = skl_hll_set_simd_level;
+};
+
+struct CountMinFunctions {
+    typedef skl_cms Handle;
+    typedef skl_cms_params Params;
+    typedef skl_cms_info Info;
+    static constexpr auto create = skl_cms_new;
+    static constexpr auto init = skl_cms_init;
+    static constexpr auto release = skl_cms_free;
+    static constexpr auto view = skl_cms_view;
+    static constexpr auto open = skl_cms_open;
+    static constexpr auto required_bytes = skl_cms_required_bytes;
+    static constexpr auto clear = skl_cms_clear;
+    static constexpr auto seal = skl_cms_seal;
+    static constexpr auto image = skl_cms_image;
+    static constexpr auto get_info = skl_cms_get_info;
+    static constexpr auto set_simd_level = skl_cms_set_simd_level;
+};
+
+struct TopKFunctions {
+    typedef skl_topk Handle;
+    typedef skl_topk_params Params;
+    typedef skl_topk_info Info;
+    static constexpr auto create = skl_topk_new;
+    static constexpr auto init = skl_topk_init;
+    static constexpr auto release = skl_topk_free;
+    static constexpr auto view = skl_topk_view;
+    static constexpr auto open = skl_topk_open;
+    static constexpr auto required_bytes = skl_topk_required_bytes;
+    static constexpr auto clear = skl_topk_clear;
+    static constexpr auto seal = skl_topk_seal;
+    static constexpr auto image = skl_topk_image;
+    static constexpr auto get_info = skl_topk_get_info;
 };
 
 } // namespace detail
@@ -381,12 +423,6 @@ public:
         return skl_bloom_predict_fpr(&params, keys, &fpr);
     }
 
-    /// An image in memory of the caller, to change it in place.
-    Status open(void *image, std::size_t len, std::uint32_t flags = SKL_OPEN_STRICT) noexcept
-    {
-        skl_bloom made = {};
-        return replace(skl_bloom_open(&made, image, len, flags), made);
-    }
     Status insert(const void *key, std::size_t len) noexcept { return skl_bloom_insert(&handle_, key, len); }
     Status insert(Bytes key) noexcept { return insert(key.data(), key.size()); }
     Status insert_u64(std::uint64_t key) noexcept { return skl_bloom_insert_u64(&handle_, key); }
@@ -509,6 +545,163 @@ public:
         overlap.struct_size = sizeof overlap;
         return skl_hll_get_overlap(a.handle(), b.handle(), &scratch.handle_, &overlap);
     }
+};
+
+class CountMinReader : public detail::Reader<detail::CountMinFunctions> {
+public:
+    Status estimate(const void *key, std::size_t len, std::uint64_t &estimate) const noexcept
+    {
+        return skl_cms_estimate(&handle_, key, len, &estimate);
+    }
+    Status estimate(Bytes key, std::uint64_t &estimate) const noexcept
+    {
+        return this->estimate(key.data(), key.size(), estimate);
+    }
+    Status estimate_u64(std::uint64_t key, std::uint64_t &estimate) const noexcept
+    {
+        return skl_cms_estimate_u64(&handle_, key, &estimate);
+    }
+    Status estimate_hash(std::uint64_t hash, std::uint64_t &estimate) const noexcept
+    {
+        return skl_cms_estimate_hash(&handle_, hash, &estimate);
+    }
+    /// SKL_ERR_NO_SPACE where `estimates` is shorter than the batch.
+    Status estimate_batch(const Keys &keys, Slice<std::uint64_t> estimates) const noexcept
+    {
+        if (estimates.size() < keys.size()) return SKL_ERR_NO_SPACE;
+        return skl_cms_estimate_batch(&handle_, keys.get(), estimates.data());
+    }
+    Status estimate_hashes(Slice<const std::uint64_t> hashes, Slice<std::uint64_t> estimates) const noexcept
+    {
+        if (estimates.size() < hashes.size()) return SKL_ERR_NO_SPACE;
+        return skl_cms_estimate_hashes(&handle_, hashes.data(), hashes.size(), estimates.data());
+    }
+    Status bounds(std::uint64_t estimate, skl_cms_bounds &bounds) const noexcept
+    {
+        bounds.struct_size = sizeof bounds;
+        return skl_cms_get_bounds(&handle_, estimate, &bounds);
+    }
+    static Status inner_product(const CountMinReader &a, const CountMinReader &b, std::uint64_t &product) noexcept
+    {
+        return skl_cms_inner_product(a.handle(), b.handle(), &product);
+    }
+};
+
+typedef detail::View<CountMinReader> CountMinView;
+
+/// A key is Bytes here, also where it is a pointer and a length: {key, len}. Three numbers in a row would be guesswork.
+class CountMin : public detail::Owner<CountMinReader> {
+public:
+    static Status params_for_error(skl_cms_layout layout, std::uint32_t counter_bytes, double epsilon, double delta,
+                                   Params &params) noexcept
+    {
+        return skl_cms_params_for_error(layout, counter_bytes, epsilon, delta, &params);
+    }
+    static Status params_for_bytes(skl_cms_layout layout, std::uint32_t counter_bytes, std::uint64_t payload_bytes,
+                                   std::uint32_t depth, Params &params) noexcept
+    {
+        return skl_cms_params_for_bytes(layout, counter_bytes, payload_bytes, depth, &params);
+    }
+    static Status params_explicit(skl_cms_layout layout, std::uint32_t counter_bytes, std::uint64_t width,
+                                  std::uint32_t depth, Params &params) noexcept
+    {
+        return skl_cms_params_explicit(layout, counter_bytes, width, depth, &params);
+    }
+
+    Status add(Bytes key, std::uint64_t count = 1) noexcept
+    {
+        return skl_cms_add(&handle_, key.data(), key.size(), count, nullptr);
+    }
+    Status add(Bytes key, std::uint64_t count, std::uint64_t &estimate) noexcept
+    {
+        return skl_cms_add(&handle_, key.data(), key.size(), count, &estimate);
+    }
+    Status add_u64(std::uint64_t key, std::uint64_t count = 1) noexcept
+    {
+        return skl_cms_add_u64(&handle_, key, count, nullptr);
+    }
+    Status add_u64(std::uint64_t key, std::uint64_t count, std::uint64_t &estimate) noexcept
+    {
+        return skl_cms_add_u64(&handle_, key, count, &estimate);
+    }
+    Status add_hash(std::uint64_t hash, std::uint64_t count = 1) noexcept
+    {
+        return skl_cms_add_hash(&handle_, hash, count, nullptr);
+    }
+    Status add_hash(std::uint64_t hash, std::uint64_t count, std::uint64_t &estimate) noexcept
+    {
+        return skl_cms_add_hash(&handle_, hash, count, &estimate);
+    }
+    /// Each key once, or key i as often as counts[i] says. SKL_ERR_LENGTH where there are fewer counts than keys.
+    Status add_batch(const Keys &keys) noexcept { return skl_cms_add_batch(&handle_, keys.get(), nullptr); }
+    Status add_batch(const Keys &keys, Slice<const std::uint64_t> counts) noexcept
+    {
+        return counts.size() < keys.size() ? SKL_ERR_LENGTH : skl_cms_add_batch(&handle_, keys.get(), counts.data());
+    }
+    Status add_hashes(Slice<const std::uint64_t> hashes) noexcept
+    {
+        return skl_cms_add_hashes(&handle_, hashes.data(), hashes.size(), nullptr);
+    }
+    Status add_hashes(Slice<const std::uint64_t> hashes, Slice<const std::uint64_t> counts) noexcept
+    {
+        if (counts.size() < hashes.size()) return SKL_ERR_LENGTH;
+        return skl_cms_add_hashes(&handle_, hashes.data(), hashes.size(), counts.data());
+    }
+    Status merge(const CountMinReader &source) noexcept { return skl_cms_merge(&handle_, source.handle()); }
+    Status halve(std::uint32_t times = 1) noexcept { return skl_cms_halve(&handle_, times); }
+    /// Halves once per period of the window that has passed.
+    Status window_advance(skl_cms_window &window, std::uint64_t now) noexcept
+    {
+        return skl_cms_window_advance(&window, &handle_, now, nullptr);
+    }
+    Status window_advance(skl_cms_window &window, std::uint64_t now, std::uint64_t &halvings) noexcept
+    {
+        return skl_cms_window_advance(&window, &handle_, now, &halvings);
+    }
+};
+
+class TopKReader : public detail::Reader<detail::TopKFunctions> {
+public:
+    Status get(std::size_t i, skl_topk_entry &entry) const noexcept
+    {
+        entry.struct_size = sizeof entry;
+        return skl_topk_get(&handle_, i, &entry);
+    }
+    /// There are no kernels to choose among.
+    Status set_simd_level(int level) = delete;
+};
+
+typedef detail::View<TopKReader> TopKView;
+
+/// The most frequent keys of a CountMin.
+class TopK : public detail::Owner<TopKReader> {
+public:
+    static Status params_for(std::uint32_t k, std::uint32_t max_key_bytes, Params &params) noexcept
+    {
+        return skl_topk_params_for(k, max_key_bytes, &params);
+    }
+    Status add(CountMin &sketch, Bytes key, std::uint64_t count = 1) noexcept
+    {
+        return skl_topk_add(&handle_, sketch.handle(), key.data(), key.size(), count, nullptr);
+    }
+    Status add(CountMin &sketch, Bytes key, std::uint64_t count, std::uint64_t &estimate) noexcept
+    {
+        return skl_topk_add(&handle_, sketch.handle(), key.data(), key.size(), count, &estimate);
+    }
+    Status offer(Bytes key, std::uint64_t hash, std::uint64_t estimate, bool &held) noexcept
+    {
+        const int answer = skl_topk_offer(&handle_, key.data(), key.size(), hash, estimate);
+        if (answer < 0) return static_cast<skl_status>(answer);
+        held = answer == 1;
+        return Status();
+    }
+    Status refresh(const CountMinReader &sketch) noexcept { return skl_topk_refresh(&handle_, sketch.handle()); }
+    /// `sketch` has taken in that of `source` before.
+    Status merge(const TopKReader &source, const CountMinReader &sketch) noexcept
+    {
+        return skl_topk_merge(&handle_, source.handle(), sketch.handle());
+    }
+    Status sort() noexcept { return skl_topk_sort(&handle_); }
 };
 
 inline Status hash_bytes(Bytes key, std::uint64_t seed, std::uint64_t &hash) noexcept

@@ -21,10 +21,14 @@ using sketchline::Bloom;
 using sketchline::BloomReader;
 using sketchline::BloomView;
 using sketchline::Bytes;
+using sketchline::CountMin;
+using sketchline::CountMinView;
 using sketchline::HyperLogLog;
 using sketchline::HyperLogLogView;
 using sketchline::Keys;
 using sketchline::Status;
+using sketchline::TopK;
+using sketchline::TopKView;
 
 static long checks, failures;
 
@@ -39,6 +43,9 @@ static void check_at(int line, bool holds, const char *text)
 
 static_assert(!std::is_copy_constructible<Bloom>::value && !std::is_copy_assignable<Bloom>::value, "move-only");
 static_assert(!std::is_copy_constructible<HyperLogLog>::value, "move-only");
+static_assert(!std::is_copy_constructible<CountMin>::value && !std::is_copy_constructible<TopK>::value, "move-only");
+static_assert(std::is_nothrow_move_assignable<CountMin>::value && std::is_nothrow_move_assignable<TopK>::value, "");
+static_assert(sizeof(CountMin) == sizeof(skl_cms) && sizeof(TopKView) == sizeof(skl_topk), "a handle, no more");
 static_assert(!std::is_copy_constructible<BloomReader>::value, "no slice of an owner");
 static_assert(std::is_nothrow_move_constructible<Bloom>::value && std::is_nothrow_move_assignable<Bloom>::value, "");
 static_assert(std::is_copy_constructible<BloomView>::value && std::is_copy_assignable<HyperLogLogView>::value, "");
@@ -396,6 +403,116 @@ static void hll_sketches()
     CHECK(consumed == 3 && a.estimate(estimate) && estimate > 0.5 && estimate < 1.5);
 }
 
+static CountMin::Params cms_params()
+{
+    CountMin::Params params;
+    CHECK(CountMin::params_explicit(SKL_CMS_ROWS, 4, 1000, 4, params));
+    return params;
+}
+
+static void count_min_adds()
+{
+    CountMin sketch, other;
+    std::uint64_t estimate = 0;
+    REFUSES(SKL_ERR_HANDLE, sketch.add("alice"));
+    CHECK(sketch.create(cms_params()) && other.create(cms_params()));
+    const std::string alice = "alice";
+    CHECK(sketch.add("alice") && sketch.add(alice, 2) && sketch.add({"alice and more", 5}, 4, estimate));
+    CHECK(estimate == 7 && sketch.estimate("alice", estimate) && estimate == 7);
+    CHECK(sketch.estimate("alice and more", 5, estimate) && estimate == 7);
+    CHECK(sketch.add_u64(1) && sketch.add_u64(1, 2, estimate) && estimate == 3);
+    CHECK(sketch.estimate_u64(1, estimate) && estimate == 3);
+    const std::uint64_t hash = skl_hash_u64(1, 0);
+    CHECK(sketch.add_hash(hash) && sketch.add_hash(hash, 2, estimate) && estimate == 6);
+    CHECK(sketch.estimate_hash(hash, estimate) && estimate == 6);
+
+    const std::vector<std::uint64_t> keys = {1, 2, 1}, counts = {1, 10, 100};
+    const std::vector<std::uint64_t> hashes = {hash, skl_hash_u64(2, 0), hash};
+    std::array<std::uint64_t, 3> estimates = {{0, 0, 0}};
+    CHECK(other.add_batch(Keys::u64(keys)) && other.add_batch(Keys::u64(keys), counts));
+    CHECK(other.estimate_batch(Keys::u64(keys), estimates) && estimates[0] == 103 && estimates[1] == 11);
+    CHECK(other.add_hashes(hashes) && other.add_hashes(hashes, counts));
+    CHECK(other.estimate_hashes(hashes, estimates) && estimates[0] == 206 && estimates[1] == 22);
+    REFUSES(SKL_ERR_LENGTH, other.add_batch(Keys::u64(keys), {counts.data(), 2}));
+    REFUSES(SKL_ERR_LENGTH, other.add_hashes(hashes, {counts.data(), 2}));
+    REFUSES(SKL_ERR_NO_SPACE, other.estimate_batch(Keys::u64(keys), {estimates.data(), 2}));
+    REFUSES(SKL_ERR_NO_SPACE, other.estimate_hashes(hashes, {estimates.data(), 2}));
+    CHECK(CountMin::inner_product(sketch, other, estimate) && estimate == 6 * 206);
+    CHECK(sketch.merge(other) && sketch.estimate_u64(1, estimate) && estimate == 212);
+
+    CHECK(!sketch.add_u64(3, UINT32_MAX - 1).saturated());
+    const Status full = sketch.add_u64(3, 2, estimate);
+    CHECK(full && full.saturated() && full != Status() && estimate == UINT32_MAX);
+    skl_cms_bounds bounds;
+    CHECK(sketch.bounds(estimate, bounds) && bounds.is_saturated == 1);
+}
+
+static void count_min_life()
+{
+    CountMin sketch;
+    CountMin::Params params = cms_params();
+    std::uint64_t bytes = 0, estimate = 0, halvings = 0;
+    CHECK(CountMin::params_for_error(SKL_CMS_TWO_LINE, 8, 0.001, 0.14, params) && params.delta < 0.14);
+    CHECK(CountMin::params_for_bytes(SKL_CMS_ROWS, 4, 4096, 4, params) && params.width == 256);
+    CHECK(CountMin::required_bytes(params, bytes) && bytes == params.image_bytes);
+    std::vector<unsigned char> memory(bytes);
+    CHECK(sketch.init(memory.data(), memory.size(), params) && sketch.add("alice", 8));
+    CountMin moved(std::move(sketch));
+    REFUSES(SKL_ERR_HANDLE, sketch.add("alice"));
+    CHECK(moved.halve() && moved.estimate("alice", estimate) && estimate == 4);
+    skl_cms_window window = {60, 0};
+    CHECK(moved.window_advance(window, 60) && moved.estimate("alice", estimate) && estimate == 2);
+    CHECK(moved.window_advance(window, 120, halvings) && halvings == 1);
+    CHECK(moved.estimate("alice", estimate) && estimate == 1);
+
+    CountMinView view;
+    Bytes image;
+    CHECK(moved.seal() && moved.image(image) && view.open(image));
+    CountMinView copy(view);
+    CHECK(copy.estimate("alice", estimate) && estimate == 1);
+    REFUSES(SKL_ERR_READ_ONLY, skl_cms_add_u64(copy.handle(), 1, 1, nullptr));
+    std::vector<unsigned char> again(image.data(), image.data() + image.size());
+    CHECK(sketch.open(again.data(), again.size()) && sketch.add("alice", 1, estimate) && estimate == 2);
+    CountMin::Info info;
+    CHECK(sketch.info(info) && info.width == 256 && info.total == 2);
+    CHECK(sketch.set_simd_level(SKL_SIMD_PORTABLE) && sketch.clear() && sketch.estimate("alice", estimate));
+    CHECK(estimate == 0);
+}
+
+static void top_keys()
+{
+    CountMin sketch, other;
+    TopK top, more;
+    TopK::Params params;
+    std::uint64_t estimate = 0;
+    bool held = false;
+    CHECK(sketch.create(cms_params()) && other.create(cms_params()));
+    CHECK(TopK::params_for(2, 4, params) && top.create(params) && more.create(params));
+    CHECK(top.add(sketch, "alice", 3) && top.add(sketch, "bob", 5, estimate) && estimate == 5);
+    CHECK(top.add(sketch, "carol") && top.sort());
+    skl_topk_entry entry;
+    CHECK(top.get(0, entry) && entry.count == 5 && entry.key_bytes == 3 && std::memcmp(entry.key, "bob", 3) == 0);
+    CHECK(top.get(1, entry) && entry.key_bytes == 5 && entry.kept_bytes == 4 && std::memcmp(entry.key, "alic", 4) == 0);
+    REFUSES(SKL_ERR_ARGUMENT, top.get(2, entry));
+
+    std::uint64_t hash = 0;
+    CHECK(sketchline::hash_bytes("dave", 0, hash) && top.offer("dave", hash, 1, held) && !held);
+    CHECK(top.offer("dave", hash, 4, held) && held);
+    held = false;
+    REFUSES(SKL_ERR_HANDLE, TopK().offer("dave", hash, 4, held));
+    CHECK(!held && top.refresh(sketch)); // nobody counted dave
+    CHECK(more.add(other, "erin", 9) && sketch.merge(other) && top.merge(more, sketch) && top.sort());
+    CHECK(top.get(0, entry) && std::memcmp(entry.key, "erin", 4) == 0);
+
+    TopKView view;
+    Bytes image;
+    TopK::Info info;
+    CHECK(top.seal() && top.image(image) && view.open(image) && view.info(info) && info.num_keys == 2);
+    TopK moved = std::move(top);
+    REFUSES(SKL_ERR_HANDLE, top.sort());
+    CHECK(moved.clear() && moved.info(info) && info.num_keys == 0);
+}
+
 static void errors()
 {
     Status status;
@@ -433,6 +550,9 @@ int main()
     bloom_views();
     bloom_keys();
     hll_sketches();
+    count_min_adds();
+    count_min_life();
+    top_keys();
     errors();
     std::printf("cpp (%ld): %ld checks, %ld failed\n", static_cast<long>(__cplusplus), checks, failures);
     return failures == 0 && checks > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
