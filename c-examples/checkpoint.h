@@ -167,7 +167,7 @@ static inline void post_part(struct checkpoint *checkpoint, const struct moment 
     if (kind == 'E') put_end(out, checkpoint, moment);
     uint64_t len = out->len - payload;
     for (size_t i = 0; i < 8; i++) out->bytes[payload - 8 + i] = (unsigned char)(len >> 8 * i);
-    writer_post(checkpoint->writer, start, kind == 'E');
+    writer_post(checkpoint->writer, start, kind == 'E' ? LAST_FILE : GOES_ON);
 }
 
 /* Filters first, since they are the same size always; domains last, since there may be more of them by then. */

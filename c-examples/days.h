@@ -116,7 +116,7 @@ static inline void closing_step(struct closing *closing, struct domains *domains
         if (!closing->is_last) domain_restart(domains, domain);
     }
     if (closing->at < closing->num_sorted) return;
-    if (directory != NULL) writer_post(writer, 0, true);
+    if (directory != NULL) writer_post(writer, 0, closing->end < domains->held->to ? MORE_FILES : LAST_FILE);
     closing_end_file(closing, domains, days);
 }
 
