@@ -2,12 +2,14 @@
 //
 // sketchline.h says what each function does, under its C name; here is only what C++ adds.
 //
-// - Bloom, HyperLogLog, CountMin, TopK: move-only. Their memory is their own (create), or the caller's (init, open), who
-//   then keeps it where it is for as long as the sketch is used. All of them start empty: calls on an empty or moved-from
-//   sketch answer SKL_ERR_HANDLE. create, init and open may be called again; if they fail, the sketch is as it was.
+// - Bloom, HyperLogLog, CountMin, TopK: move-only. Their memory is their own (create), or the caller's (init, open),
+//   who then keeps it where it is for as long as the sketch is used. All of them start empty: calls on an empty or
+//   moved-from sketch answer SKL_ERR_HANDLE. create, init and open may be called again; if they fail, the sketch is as
+//   it was.
 // - BloomView and so on: read an image in place. They can be copied, as pointers can.
 // - BloomReader and so on: what the two have in common. Functions that only read a sketch take these.
-// - Status: true if all is well, also where a count stands at its greatest value (saturated). Nothing here throws but what is in `#if` at the end, for those who have exceptions.
+// - Status: true if all is well, also where a count stands at its greatest value (saturated). Nothing here throws but
+//   what is in `#if` at the end, for those who have exceptions.
 //   Outputs are the last arguments, written only on success.
 // - Answer, of contains: true is "maybe", false "certainly not"; an error is "maybe", as in C.
 // - Keys are a pointer and a length, or anything with data() and size() of bytes (std::string, std::string_view,
@@ -549,13 +551,9 @@ public:
 
 class CountMinReader : public detail::Reader<detail::CountMinFunctions> {
 public:
-    Status estimate(const void *key, std::size_t len, std::uint64_t &estimate) const noexcept
-    {
-        return skl_cms_estimate(&handle_, key, len, &estimate);
-    }
     Status estimate(Bytes key, std::uint64_t &estimate) const noexcept
     {
-        return this->estimate(key.data(), key.size(), estimate);
+        return skl_cms_estimate(&handle_, key.data(), key.size(), &estimate);
     }
     Status estimate_u64(std::uint64_t key, std::uint64_t &estimate) const noexcept
     {
@@ -632,11 +630,11 @@ public:
     {
         return skl_cms_add_hash(&handle_, hash, count, &estimate);
     }
-    /// Each key once, or key i as often as counts[i] says. SKL_ERR_LENGTH where there are fewer counts than keys.
+    /// Each key once, or key i as often as counts[i] says. SKL_ERR_KEYS where there are fewer counts than keys.
     Status add_batch(const Keys &keys) noexcept { return skl_cms_add_batch(&handle_, keys.get(), nullptr); }
     Status add_batch(const Keys &keys, Slice<const std::uint64_t> counts) noexcept
     {
-        return counts.size() < keys.size() ? SKL_ERR_LENGTH : skl_cms_add_batch(&handle_, keys.get(), counts.data());
+        return counts.size() < keys.size() ? SKL_ERR_KEYS : skl_cms_add_batch(&handle_, keys.get(), counts.data());
     }
     Status add_hashes(Slice<const std::uint64_t> hashes) noexcept
     {
@@ -644,7 +642,7 @@ public:
     }
     Status add_hashes(Slice<const std::uint64_t> hashes, Slice<const std::uint64_t> counts) noexcept
     {
-        if (counts.size() < hashes.size()) return SKL_ERR_LENGTH;
+        if (counts.size() < hashes.size()) return SKL_ERR_KEYS;
         return skl_cms_add_hashes(&handle_, hashes.data(), hashes.size(), counts.data());
     }
     Status merge(const CountMinReader &source) noexcept { return skl_cms_merge(&handle_, source.handle()); }

@@ -405,8 +405,15 @@ static void hll_sketches()
 
 static CountMin::Params cms_params()
 {
-    CountMin::Params params;
+    CountMin::Params params = CountMin::Params();
     CHECK(CountMin::params_explicit(SKL_CMS_ROWS, 4, 1000, 4, params));
+    return params;
+}
+
+static TopK::Params topk_params()
+{
+    TopK::Params params = TopK::Params();
+    CHECK(TopK::params_for(2, 4, params));
     return params;
 }
 
@@ -419,7 +426,7 @@ static void count_min_adds()
     const std::string alice = "alice";
     CHECK(sketch.add("alice") && sketch.add(alice, 2) && sketch.add({"alice and more", 5}, 4, estimate));
     CHECK(estimate == 7 && sketch.estimate("alice", estimate) && estimate == 7);
-    CHECK(sketch.estimate("alice and more", 5, estimate) && estimate == 7);
+    CHECK(sketch.estimate({"alice and more", 5}, estimate) && estimate == 7);
     CHECK(sketch.add_u64(1) && sketch.add_u64(1, 2, estimate) && estimate == 3);
     CHECK(sketch.estimate_u64(1, estimate) && estimate == 3);
     const std::uint64_t hash = skl_hash_u64(1, 0);
@@ -433,8 +440,8 @@ static void count_min_adds()
     CHECK(other.estimate_batch(Keys::u64(keys), estimates) && estimates[0] == 103 && estimates[1] == 11);
     CHECK(other.add_hashes(hashes) && other.add_hashes(hashes, counts));
     CHECK(other.estimate_hashes(hashes, estimates) && estimates[0] == 206 && estimates[1] == 22);
-    REFUSES(SKL_ERR_LENGTH, other.add_batch(Keys::u64(keys), {counts.data(), 2}));
-    REFUSES(SKL_ERR_LENGTH, other.add_hashes(hashes, {counts.data(), 2}));
+    REFUSES(SKL_ERR_KEYS, other.add_batch(Keys::u64(keys), {counts.data(), 2}));
+    REFUSES(SKL_ERR_KEYS, other.add_hashes(hashes, {counts.data(), 2}));
     REFUSES(SKL_ERR_NO_SPACE, other.estimate_batch(Keys::u64(keys), {estimates.data(), 2}));
     REFUSES(SKL_ERR_NO_SPACE, other.estimate_hashes(hashes, {estimates.data(), 2}));
     CHECK(CountMin::inner_product(sketch, other, estimate) && estimate == 6 * 206);
@@ -483,11 +490,10 @@ static void top_keys()
 {
     CountMin sketch, other;
     TopK top, more;
-    TopK::Params params;
     std::uint64_t estimate = 0;
     bool held = false;
     CHECK(sketch.create(cms_params()) && other.create(cms_params()));
-    CHECK(TopK::params_for(2, 4, params) && top.create(params) && more.create(params));
+    CHECK(top.create(topk_params()) && more.create(topk_params()));
     CHECK(top.add(sketch, "alice", 3) && top.add(sketch, "bob", 5, estimate) && estimate == 5);
     CHECK(top.add(sketch, "carol") && top.sort());
     skl_topk_entry entry;
@@ -511,6 +517,104 @@ static void top_keys()
     TopK moved = std::move(top);
     REFUSES(SKL_ERR_HANDLE, top.sort());
     CHECK(moved.clear() && moved.info(info) && info.num_keys == 0);
+}
+
+// Who frees what, of the counting sketches: as allocators() and moves() for the others.
+static void counting_owners()
+{
+    Counting counting = {0, 0, false};
+    const skl_allocator allocator = {give, take, &counting};
+    std::uint64_t estimate = 0;
+    TopK::Info info = TopK::Info();
+    {
+        CountMin a, b;
+        TopK s, t;
+        CHECK(a.create(cms_params(), &allocator) && b.create(cms_params(), &allocator));
+        CHECK(s.create(topk_params(), &allocator) && t.create(topk_params(), &allocator));
+        CHECK(a.create(cms_params(), &allocator) && s.create(topk_params(), &allocator));
+        CHECK(counting.given == 6 && counting.taken == 2);
+        CHECK(s.add(a, "alice", 3));
+        counting.refuses = true;
+        REFUSES(SKL_ERR_NO_MEMORY, a.create(cms_params(), &allocator));
+        REFUSES(SKL_ERR_NO_MEMORY, s.create(topk_params(), &allocator));
+        REFUSES(SKL_ERR_NULL, a.open(nullptr, 64));
+        REFUSES(SKL_ERR_NULL, s.open(nullptr, 64));
+        CHECK(a.estimate("alice", estimate) && estimate == 3); // as they were
+        CHECK(s.info(info) && info.num_keys == 1);
+        self_move(a, a);
+        self_move(s, s);
+        CHECK(a.estimate("alice", estimate) && estimate == 3 && s.info(info) && info.num_keys == 1);
+        b = std::move(a); // frees what b had
+        t = std::move(s);
+        CHECK(counting.taken == 4);
+        REFUSES(SKL_ERR_HANDLE, a.estimate("alice", estimate));
+        REFUSES(SKL_ERR_HANDLE, s.info(info));
+        REFUSES(SKL_ERR_HANDLE, s.add(b, "alice"));
+        REFUSES(SKL_ERR_HANDLE, t.add(a, "alice"));
+        REFUSES(SKL_ERR_HANDLE, t.refresh(a));
+        REFUSES(SKL_ERR_HANDLE, b.merge(a));
+        CHECK(b.estimate("alice", estimate) && estimate == 3 && t.info(info) && info.num_keys == 1);
+        t.reset();
+        CHECK(counting.taken == 5);
+        REFUSES(SKL_ERR_HANDLE, t.seal());
+    }
+    CHECK(counting.given == 6 && counting.taken == 6);
+}
+
+// Exactly the bytes that required_bytes says, between bytes that stay as they are.
+static void top_keys_in_place()
+{
+    enum { BESIDE = 64 };
+    CountMin sketch;
+    TopK top;
+    std::uint64_t bytes = 0, estimate = 0;
+    CHECK(sketch.create(cms_params()));
+    CHECK(TopK::required_bytes(topk_params(), bytes) && bytes == topk_params().image_bytes);
+    std::vector<unsigned char> memory(bytes + 2 * BESIDE, 0xa5);
+    unsigned char *const place = memory.data() + BESIDE;
+    REFUSES(SKL_ERR_LENGTH, top.init(place, bytes - 1, topk_params()));
+    REFUSES(SKL_ERR_LENGTH, top.init(place, bytes + 1, topk_params()));
+    CHECK(top.init(place, bytes, topk_params()));
+    for (std::uint64_t i = 0; i < 100; i++) {
+        const std::string key = "key " + std::to_string(i);
+        CHECK(top.add(sketch, key, i + 1));
+    }
+    TopKView view;
+    REFUSES(SKL_ERR_UNSEALED, view.open(place, bytes));
+    CHECK(top.seal() && view.open(place, bytes));
+    TopKView copy(view);
+    view = TopKView();
+    skl_topk_entry entry;
+    REFUSES(SKL_ERR_HANDLE, view.get(0, entry));
+    CHECK(copy.get(0, entry) && entry.count == 100 && entry.key_bytes == 6 && entry.kept_bytes == 4);
+    CHECK(entry.key > place && static_cast<const unsigned char *>(entry.key) + entry.kept_bytes <= place + bytes);
+    REFUSES(SKL_ERR_READ_ONLY, skl_topk_sort(copy.handle()));
+    REFUSES(SKL_ERR_KIND, CountMinView().open(place, bytes));
+
+    TopK again;
+    std::vector<unsigned char> image(place, place + bytes);
+    CHECK(again.open(image.data(), image.size()) && again.add(sketch, {"key 0 and more", 5}, 1000) && again.sort());
+    CHECK(again.get(0, entry) && entry.count == 1001 && entry.key_bytes == 5);
+    CHECK(again.merge(copy, sketch));
+    image[0] ^= 1;
+    REFUSES(SKL_ERR_MAGIC, again.open(image.data(), image.size()));
+
+    // A count that has stopped is told of here, too, and the key is held.
+    CHECK(!top.add(sketch, "full", UINT32_MAX - 1).saturated());
+    const Status full = top.add(sketch, "full", 5, estimate);
+    CHECK(full && full.saturated() && estimate == UINT32_MAX && top.sort());
+    CHECK(top.get(0, entry) && entry.count == UINT32_MAX && !top.sort().saturated());
+    CHECK(sketch.estimate("full", estimate).saturated() && estimate == UINT32_MAX);
+    // 1 of offer is "held", and not SKL_SATURATED.
+    bool held = false;
+    CHECK(!top.offer("more", 7, UINT32_MAX, held).saturated() && held);
+
+    CountMin::Params seeded = cms_params();
+    seeded.seed = 1;
+    CHECK(sketch.create(seeded));
+    REFUSES(SKL_ERR_INCOMPATIBLE, top.add(sketch, "alice"));
+    REFUSES(SKL_ERR_INCOMPATIBLE, top.refresh(sketch));
+    for (std::size_t i = 0; i < BESIDE; i++) CHECK(memory[i] == 0xa5 && place[bytes + i] == 0xa5);
 }
 
 static void errors()
@@ -553,6 +657,8 @@ int main()
     count_min_adds();
     count_min_life();
     top_keys();
+    counting_owners();
+    top_keys_in_place();
     errors();
     std::printf("cpp (%ld): %ld checks, %ld failed\n", static_cast<long>(__cplusplus), checks, failures);
     return failures == 0 && checks > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
