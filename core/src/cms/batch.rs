@@ -1,7 +1,7 @@
 //! Many keys in one call.
 
 use super::{Cms, CmsState};
-use crate::keys::{BUFFER, KeyBatch, for_each_buffer, only_valid};
+use crate::keys::{BUFFER, KeyBatch, all_valid, for_each_buffer, only_valid};
 use crate::lines::{Lines, LinesMut};
 use crate::simd::counters::Counts;
 use crate::{Error, block::Block};
@@ -28,9 +28,10 @@ impl<S: Lines> Cms<S> {
         for_each_buffer(keys, self.state.key_seed().unwrap_or(0), isa, |first, hashes| {
             let out = out.get_mut(first..).unwrap_or(&mut []);
             isa.estimate_counts(self.counters(), table, hashes, out);
-            for (n, out) in out.iter_mut().take(hashes.len()).enumerate() {
-                if keys.validity((first + n) / 64) >> (n % 64) & 1 == 0 {
-                    *out = 0;
+            for (n, out) in out.get_mut(..hashes.len()).unwrap_or(&mut []).chunks_mut(64).enumerate() {
+                let valid = keys.validity(first / 64 + n);
+                if !all_valid(valid, out.len()) {
+                    out.iter_mut().enumerate().for_each(|(i, out)| *out *= valid >> i & 1);
                 }
             }
         });
