@@ -479,6 +479,25 @@ fn prefetch_read(block: *const Block) {
     let _ = block;
 }
 
+/// Asks for the line at `block` to come as near as the L2 cache: where several lines of each key are asked for, more
+/// can be under way to there than to L1.
+#[inline(always)]
+fn prefetch_l2(block: *const Block) {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    // SAFETY: as in `prefetch_read`.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(block.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!("prfm pldl2keep, [{}]", in(reg) block, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(any(all(target_arch = "x86_64", target_feature = "sse2"), target_arch = "aarch64")))]
+    let _ = block;
+}
+
 /// Asks for the line at `block`, to be written soon.
 #[inline(always)]
 fn prefetch_write(block: *mut Block) {
