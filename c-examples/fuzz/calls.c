@@ -139,14 +139,54 @@ static uint64_t key_of(struct input *in)
 }
 
 /* What went in. */
-static void inserted(struct turn *turn, uint64_t hash)
+static void inserted(struct turn *turn, uint64_t hash, uint64_t count)
 {
-    remember(&slots[turn->target].shadow, hash, 1);
+    remember(&slots[turn->target].shadow, hash, count);
 }
 
 static bool takes_keys(const struct turn *turn)
 {
     return slots[turn->target].about.hash_id != SKL_HASH_CALLER;
+}
+
+/* A key for the target, in one of the forms that calls take it in. */
+struct one_key {
+    enum { AS_HASH, AS_NUMBER, AS_BYTES } form;
+    uint64_t number, hash;
+    const unsigned char *bytes;
+    size_t len;
+};
+
+/* Some bytes, now and then NULL. */
+static void take_bytes(struct turn *turn, struct one_key *key)
+{
+    unsigned char *bytes;
+    size_t i;
+    key->len = below(turn->in, 40);
+    key->bytes = bytes = give(key->len, 1);
+    for (i = 0; i < key->len; i++) {
+        bytes[i] = (unsigned char)(key->number >> i % 8 * 8);
+    }
+    REQUIRE(skl_hash_bytes(bytes, key->len, slots[turn->target].about.seed, &key->hash) == SKL_OK);
+    if (one_in(turn->in, 16)) {
+        key->bytes = NULL;
+        turn->bad = turn->bad || key->len > 0;
+    }
+}
+
+static struct one_key take_key(struct turn *turn)
+{
+    struct one_key key;
+    memset(&key, 0, sizeof key);
+    key.number = key.hash = key_of(turn->in);
+    key.form = below(turn->in, 3);
+    if (key.form == AS_BYTES) {
+        take_bytes(turn, &key);
+    } else if (key.form == AS_NUMBER) {
+        key.hash = skl_hash_u64(key.number, slots[turn->target].about.seed);
+    }
+    turn->bad = turn->bad || (key.form != AS_HASH && !takes_keys(turn));
+    return key;
 }
 
 /* ---- life cycle ---- */
@@ -180,7 +220,7 @@ static void free_slot(struct turn *turn)
 }
 
 /* A slot has become a sketch of the kind. */
-static void made(struct turn *turn, bool writable, bool owned, unsigned char *image, size_t len)
+static void made(struct turn *turn, bool foreign, bool writable, bool owned, unsigned char *image, size_t len)
 {
     struct slot *slot = &slots[turn->target];
     memset(slot, 0, sizeof *slot);
@@ -192,6 +232,9 @@ static void made(struct turn *turn, bool writable, bool owned, unsigned char *im
     slot->len = owned ? 0 : len;
     doing = "asking a new sketch about itself";
     REQUIRE(turn->kind->about(handle_at(turn->target), &slot->about) == SKL_OK);
+    start_shadow(&slot->shadow, &slot->about);
+    slot->shadow.foreign = foreign;
+    REQUIRE(foreign || slot->about.total == 0);
 }
 
 static void op_init(struct turn *turn)
@@ -229,7 +272,7 @@ static void op_init(struct turn *turn)
     CALL(turn, turn->kind->init(or_nowhere(turn, handle_at(turn->target)), memory, len, or_beside(turn, params)));
     REQUIRE(!fine || turn->bad || turn->status == SKL_OK);
     if (turn->status == SKL_OK) {
-        made(turn, true, false, memory, len);
+        made(turn, false, true, false, memory, len);
     }
 }
 
@@ -265,7 +308,7 @@ static void op_new(struct turn *turn)
     }
     REQUIRE(!fine || turn->bad || turn->status == SKL_OK);
     if (turn->status == SKL_OK) {
-        made(turn, true, true, NULL, 0);
+        made(turn, false, true, true, NULL, 0);
     }
 }
 
@@ -355,7 +398,7 @@ static void op_open(struct turn *turn)
     }
     REQUIRE(!exact || turn->bad || turn->status == SKL_OK);
     if (turn->status == SKL_OK) {
-        made(turn, write, false, image, len + room);
+        made(turn, true, write, false, image, len + room);
         slots[turn->target].unchecked = !exact && (flags & SKL_OPEN_SKIP_PAYLOAD_CHECK);
         if (exact) {
             slots[turn->target].shadow = shadow;
@@ -369,31 +412,18 @@ static void op_open(struct turn *turn)
 
 static void op_insert(struct turn *turn)
 {
-    const uint64_t key = key_of(turn->in), seed = slots[turn->target].about.seed;
-    const unsigned how = below(turn->in, 3);
-    const size_t len = below(turn->in, 40);
     void *handle = target(turn);
-    unsigned char *bytes = give(len, 1);
-    uint64_t hash = key;
-    size_t i;
+    const struct one_key key = take_key(turn);
     pools[turn->target].deny = one_in(turn->in, 32);
-    for (i = 0; i < len; i++) {
-        bytes[i] = (unsigned char)(key >> i % 8 * 8);
-    }
-    turn->bad = turn->bad || (how != 0 && !takes_keys(turn));
-    if (how == 0) {
-        CALL(turn, turn->kind->insert_hash(handle, key));
-    } else if (how == 1) {
-        hash = skl_hash_u64(key, seed);
-        CALL(turn, turn->kind->insert_u64(handle, key));
+    if (key.form == AS_HASH) {
+        CALL(turn, turn->kind->insert_hash(handle, key.number));
+    } else if (key.form == AS_NUMBER) {
+        CALL(turn, turn->kind->insert_u64(handle, key.number));
     } else {
-        const bool no_key = one_in(turn->in, 16);
-        turn->bad = turn->bad || (no_key && len > 0);
-        REQUIRE(skl_hash_bytes(bytes, len, seed, &hash) == SKL_OK);
-        CALL(turn, turn->kind->insert(handle, no_key ? NULL : bytes, len));
+        CALL(turn, turn->kind->insert(handle, key.bytes, key.len));
     }
     if (turn->status == SKL_OK) {
-        inserted(turn, hash);
+        inserted(turn, key.hash, 1);
     }
 }
 
@@ -542,7 +572,7 @@ static void op_insert_batch(struct turn *turn)
     REQUIRE(*consumed >= first || turn->status < 0);
     for (i = first; i < *consumed && i < batch.n; i++) {
         if (batch.valid[i]) {
-            inserted(turn, batch.hashes[i]);
+            inserted(turn, batch.hashes[i], 1);
         }
     }
 }
@@ -555,7 +585,7 @@ static void op_insert_many(struct turn *turn)
     uint64_t *hashes = give(MANY * sizeof *hashes, 8);
     const size_t n = below(turn->in, MANY + 1);
     const uint64_t start = byte(turn->in);
-    size_t *consumed, i, first = 0;
+    size_t *consumed, i, first = 0, remembered = 0;
     void *handle = target(turn);
     memset(keys, 0, sizeof *keys);
     keys->n = n;
@@ -569,8 +599,10 @@ static void op_insert_many(struct turn *turn)
     pools[turn->target].deny = one_in(turn->in, 32);
     CALL(turn, turn->kind->insert_batch(handle, keys, consumed));
     for (i = first; i < *consumed; i += 1 + n / 8) {
-        inserted(turn, hashes[i]);
+        inserted(turn, hashes[i], 1);
+        remembered++;
     }
+    slots[turn->target].shadow.total = capped(slots[turn->target].shadow.total, *consumed - remembered, UINT64_MAX);
 }
 
 /* A source for the target: another slot of its kind, or the target itself. */
@@ -582,12 +614,9 @@ static const void *source_of(struct turn *turn, unsigned *slot)
 
 static void joined(struct turn *turn, unsigned source)
 {
-    unsigned i;
     if (source != turn->target) {
         slots[turn->target].spoiled |= slots[source].spoiled;
-        for (i = 0; i < slots[source].shadow.n; i++) {
-            remember(&slots[turn->target].shadow, slots[source].shadow.hashes[i], slots[source].shadow.counts[i]);
-        }
+        remember_all(&slots[turn->target].shadow, &slots[source].shadow);
     }
 }
 
@@ -600,6 +629,7 @@ static void op_merge(struct turn *turn)
         source = NULL;
         turn->bad = true;
     }
+    turn->bad = turn->bad || (other == turn->target && !turn->kind->merging_twice_is_harmless);
     pools[turn->target].deny = one_in(turn->in, 32);
     CALL(turn, turn->kind->merge(handle, source));
     if (turn->status == SKL_OK) {
@@ -612,7 +642,7 @@ static void op_clear(struct turn *turn)
     void *handle = target(turn);
     CALL(turn, turn->kind->clear(handle));
     if (turn->status == SKL_OK) {
-        slots[turn->target].shadow.n = 0;
+        forget_all(&slots[turn->target].shadow);
     }
 }
 
@@ -688,9 +718,11 @@ static void op_process(struct turn *turn)
 
 #include "calls_bloom.h"
 #include "calls_hll.h"
+#include "calls_cms.h"
+#include "calls_topk.h"
 
 /* What is done, how often, and with which kind: NULL for every one. */
-enum { ON_ANY_SLOT, ON_A_SKETCH };
+enum { ON_ANY_SLOT, ON_A_SKETCH, WITH_KEYS /* a sketch that takes keys alone */ };
 static const struct op {
     void (*run)(struct turn *);
     int on;
@@ -701,14 +733,14 @@ static const struct op {
     {op_new, ON_ANY_SLOT, 6, NULL},
     {op_open, ON_ANY_SLOT, 16, NULL},
     {op_free, ON_ANY_SLOT, 2, NULL},
-    {op_insert, ON_A_SKETCH, 16, NULL},
-    {op_insert_batch, ON_A_SKETCH, 16, NULL},
-    {op_insert_many, ON_A_SKETCH, 6, NULL},
-    {op_merge, ON_A_SKETCH, 10, NULL},
+    {op_insert, WITH_KEYS, 16, NULL},
+    {op_insert_batch, WITH_KEYS, 16, NULL},
+    {op_insert_many, WITH_KEYS, 6, NULL},
+    {op_merge, WITH_KEYS, 10, NULL},
     {op_clear, ON_A_SKETCH, 2, NULL},
     {op_seal, ON_A_SKETCH, 8, NULL},
     {op_image, ON_A_SKETCH, 3, NULL},
-    {op_level, ON_A_SKETCH, 4, NULL},
+    {op_level, WITH_KEYS, 4, NULL},
     {op_verify, ON_A_SKETCH, 4, NULL},
     {op_spoil, ON_A_SKETCH, 2, NULL},
     {op_process, ON_ANY_SLOT, 3, NULL},
@@ -729,16 +761,31 @@ static const struct op {
     {hll_overlap, ON_A_SKETCH, 8, "hll"},
     {hll_structures, ON_A_SKETCH, 6, "hll"},
     {hll_parameters, ON_ANY_SLOT, 3, "hll"},
+    {cms_count, ON_A_SKETCH, 14, "cms"},
+    {cms_count_batch, ON_A_SKETCH, 12, "cms"},
+    {cms_look_up, ON_A_SKETCH, 8, "cms"},
+    {cms_look_up_batch, ON_A_SKETCH, 10, "cms"},
+    {cms_product, ON_A_SKETCH, 6, "cms"},
+    {cms_aging, ON_A_SKETCH, 8, "cms"},
+    {cms_structures, ON_A_SKETCH, 4, "cms"},
+    {cms_parameters, ON_ANY_SLOT, 4, "cms"},
+    {topk_count, ON_A_SKETCH, 24, "topk"},
+    {topk_hold, ON_A_SKETCH, 12, "topk"},
+    {topk_recount, ON_A_SKETCH, 8, "topk"},
+    {topk_join, ON_A_SKETCH, 10, "topk"},
+    {topk_order, ON_A_SKETCH, 4, "topk"},
+    {topk_structures, ON_A_SKETCH, 5, "topk"},
+    {topk_parameters, ON_ANY_SLOT, 3, "topk"},
 };
 
-/* An operation for a number below 256, by weight. */
+/* An operation for a number below 65536, by weight. */
 static const struct op *op_of(unsigned number)
 {
     unsigned total = 0, i;
     for (i = 0; i < sizeof ops / sizeof *ops; i++) {
         total += (unsigned)ops[i].weight;
     }
-    number = number * total / 256;
+    number = number * total / 65536;
     for (i = 0; number >= (unsigned)ops[i].weight; i++) {
         number -= (unsigned)ops[i].weight;
     }
@@ -747,7 +794,7 @@ static const struct op *op_of(unsigned number)
 
 static void run(struct input *in)
 {
-    const struct op *op = op_of(byte(in));
+    const struct op *op = op_of(below(in, 65536));
     const unsigned choice = byte(in);
     struct turn turn;
     unsigned i;
@@ -761,7 +808,10 @@ static void run(struct input *in)
             turn.kind = &kinds[i];
         }
     }
-    if (op->on == ON_A_SKETCH) {
+    if (op->on == WITH_KEYS && turn.kind->insert == NULL) {
+        return;
+    }
+    if (op->on != ON_ANY_SLOT) {
         turn.target = slot_of(turn.kind, turn.target);
         if (turn.target == SLOTS) {
             return;

@@ -8,26 +8,16 @@ static bool bloom_has(unsigned slot, uint64_t hash)
 
 static void bloom_look_up(struct turn *turn)
 {
-    const uint64_t key = key_of(turn->in), seed = slots[turn->target].about.seed;
-    const unsigned how = below(turn->in, 3);
-    const size_t len = below(turn->in, 40);
     const void *handle = reader(turn);
-    unsigned char *bytes = give(len, 1);
-    uint64_t hash = key;
-    memset(bytes, (int)(key & 0xff), len);
-    turn->bad = turn->bad || (how != 0 && !takes_keys(turn));
-    if (how == 0) {
-        CALL(turn, skl_bloom_contains_hash(handle, key));
-    } else if (how == 1) {
-        hash = skl_hash_u64(key, seed);
-        CALL(turn, skl_bloom_contains_u64(handle, key));
+    const struct one_key key = take_key(turn);
+    if (key.form == AS_HASH) {
+        CALL(turn, skl_bloom_contains_hash(handle, key.number));
+    } else if (key.form == AS_NUMBER) {
+        CALL(turn, skl_bloom_contains_u64(handle, key.number));
     } else {
-        const bool no_key = one_in(turn->in, 16);
-        turn->bad = turn->bad || (no_key && len > 0);
-        REQUIRE(skl_hash_bytes(bytes, len, seed, &hash) == SKL_OK);
-        CALL(turn, skl_bloom_contains(handle, no_key ? NULL : bytes, len));
+        CALL(turn, skl_bloom_contains(handle, key.bytes, key.len));
     }
-    REQUIRE(turn->status < 0 || turn->status == (int)bloom_has(turn->target, hash));
+    REQUIRE(turn->status < 0 || turn->status == (int)bloom_has(turn->target, key.hash));
 }
 
 /* The bits of a batch are those of single look-ups, and 0 behind them. */
@@ -149,7 +139,7 @@ static void bloom_seen(struct turn *turn)
         }
         for (i = 0; i < batch.n; i++) {
             if (batch.valid[i]) {
-                inserted(turn, batch.hashes[i]);
+                inserted(turn, batch.hashes[i], 1);
             }
         }
     }

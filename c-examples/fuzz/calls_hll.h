@@ -74,7 +74,7 @@ static void hll_grouped(struct turn *turn)
     REQUIRE(turn->status != SKL_OK || *consumed == n);
     for (i = first; i < *consumed && i < n; i++) {
         turn->target = chosen[groups[i]];
-        inserted(turn, hashes[i]);
+        inserted(turn, hashes[i], 1);
     }
 }
 
@@ -94,7 +94,7 @@ static void hll_hashes(struct turn *turn)
     turn->bad = turn->bad || wrong;
     CALL(turn, skl_hll_insert_hashes(handle, wrong ? NULL : hashes, n, or_beside(turn, consumed)));
     for (i = 0; i < *consumed; i++) {
-        inserted(turn, hashes[i]);
+        inserted(turn, hashes[i], 1);
     }
 }
 
@@ -151,7 +151,7 @@ static void hll_overlap(struct turn *turn)
     pools[turn->target].deny = one_in(turn->in, 32);
     CALL(turn, skl_hll_get_overlap(a, b, scratch, or_beside(turn, overlap)));
     if (turn->status == SKL_OK) {
-        slots[turn->target].shadow.n = 0;
+        forget_all(&slots[turn->target].shadow);
         joined(turn, one);
         joined(turn, two);
         if (!slots[one].spoiled && !slots[two].spoiled) {

@@ -1,6 +1,6 @@
 /* The kinds of sketches, as the fuzzers see them: one row of `kinds` each. A new kind is a member of both unions,
- * LIFE_CYCLE of its name, the functions that differ from kind to kind, and its row. What only it can do are further
- * calls, in the table of calls.c. */
+ * LIFE_CYCLE of its name and those macros below that fit, the functions that differ from kind to kind, and its row.
+ * What only it can do are further calls, in the table of calls.c. */
 #ifndef KINDS_H
 #define KINDS_H
 
@@ -10,11 +10,15 @@ union handle {
     uint64_t opaque[8];
     skl_bloom bloom;
     skl_hll hll;
+    skl_cms cms;
+    skl_topk topk;
 };
 
 union params {
     skl_bloom_params bloom;
     skl_hll_params hll;
+    skl_cms_params cms;
+    skl_topk_params topk;
 };
 
 /* What every kind says of itself. */
@@ -22,14 +26,18 @@ struct about {
     uint64_t seed;
     uint32_t hash_id;
     bool is_sealed;
+    uint64_t total, cap; /* of kinds that count: of all counts; where a count stops */
 };
 
-/* Some of the hashes that went into a sketch, and at least how often. Forgetting one is always right. */
+/* Some of the hashes that went into a sketch, and at least how often, as far as it counts. Forgetting one is always
+ * right. */
 enum { REMEMBERED = 32 };
 struct shadow {
     unsigned n;
     uint64_t hashes[REMEMBERED];
-    uint32_t counts[REMEMBERED];
+    uint64_t counts[REMEMBERED];
+    uint64_t total, cap;
+    bool foreign; /* began as bytes that no call of ours made */
 };
 
 struct kind {
@@ -42,20 +50,23 @@ struct kind {
     void (*free)(void *handle);
     int (*view)(void *handle, const void *image, size_t len, uint32_t flags);
     int (*open)(void *handle, void *memory, size_t len, size_t image_len, uint32_t flags);
+    /* From here to set_simd_level NULL where there is no such call. */
     int (*insert)(void *handle, const void *key, size_t len);
     int (*insert_u64)(void *handle, uint64_t key);
     int (*insert_hash)(void *handle, uint64_t hash);
     int (*insert_batch)(void *handle, const skl_keys *, size_t *consumed);
     int (*merge)(void *target, const void *source);
+    int (*set_simd_level)(void *handle, int level);
     int (*clear)(void *handle);
     int (*seal)(void *handle);
     int (*image)(const void *handle, const void **image, size_t *len);
-    int (*set_simd_level)(void *handle, int level);
     int (*about)(const void *handle, struct about *);
     /* A digest of all it answers; the same at every SIMD level, and after sealing and opening. */
     uint64_t (*answers)(const void *handle);
     /* Requires that what was inserted is in. */
     void (*verify)(const void *handle, const struct shadow *);
+    /* Whatever else changes what was opened; may be NULL. `view` is of what it was. */
+    void (*use)(void *handle, const void *view);
     bool merging_twice_is_harmless;
     bool has_room; /* open takes more memory than the image */
 };
@@ -93,10 +104,6 @@ struct kind {
     {                                                                                                                  \
         return skl_##kind##_image(handle, image, len);                                                                 \
     }                                                                                                                  \
-    static int kind##_set_simd_level(void *handle, int level)                                                          \
-    {                                                                                                                  \
-        return skl_##kind##_set_simd_level(handle, level);                                                             \
-    }                                                                                                                  \
     static int kind##_about(const void *handle, struct about *about)                                                   \
     {                                                                                                                  \
         skl_##kind##_info info;                                                                                        \
@@ -107,8 +114,38 @@ struct kind {
             about->seed = info.seed;                                                                                   \
             about->hash_id = info.hash_id;                                                                             \
             about->is_sealed = info.is_sealed != 0;                                                                    \
+            about->total = kind##_total(&info);                                                                        \
+            about->cap = kind##_cap(&info);                                                                            \
         }                                                                                                              \
         return status;                                                                                                 \
+    }
+
+/* Kinds that never have room behind their image. */
+#define OPENS(kind)                                                                                                    \
+    static int kind##_open(void *handle, void *memory, size_t len, size_t image_len, uint32_t flags)                   \
+    {                                                                                                                  \
+        (void)image_len;                                                                                               \
+        return skl_##kind##_open(handle, memory, len, flags);                                                          \
+    }
+
+/* Kinds that choose among instruction sets. */
+#define LEVELS(kind)                                                                                                   \
+    static int kind##_set_simd_level(void *handle, int level)                                                          \
+    {                                                                                                                  \
+        return skl_##kind##_set_simd_level(handle, level);                                                             \
+    }
+
+/* Kinds without counts. */
+#define UNCOUNTED(kind)                                                                                                \
+    static uint64_t kind##_total(const skl_##kind##_info *info)                                                        \
+    {                                                                                                                  \
+        (void)info;                                                                                                    \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    static uint64_t kind##_cap(const skl_##kind##_info *info)                                                          \
+    {                                                                                                                  \
+        (void)info;                                                                                                    \
+        return UINT64_MAX;                                                                                             \
     }
 
 /* Kinds that take a key and no number with it. */
@@ -126,11 +163,15 @@ struct kind {
         return skl_##kind##_insert_hash(handle, hash);                                                                 \
     }
 
-/* The middle of a row: what the two macros defined. */
+/* The part of a row that each kind has, and that of kinds that take keys. */
 #define LIFE_CYCLE_ROW(kind)                                                                                           \
-    kind##_required_bytes, kind##_init, kind##_new, kind##_free, kind##_view, kind##_open, kind##_insert,              \
-        kind##_insert_u64, kind##_insert_hash, kind##_insert_batch, kind##_merge, kind##_clear, kind##_seal,           \
-        kind##_image, kind##_set_simd_level, kind##_about, kind##_answers, kind##_verify
+    .name = #kind, .shape = kind##_shape, .make = kind##_new, .required_bytes = kind##_required_bytes,                 \
+        .init = kind##_init, .free = kind##_free, .view = kind##_view, .open = kind##_open, .clear = kind##_clear,     \
+        .seal = kind##_seal, .image = kind##_image, .about = kind##_about, .answers = kind##_answers,                  \
+        .verify = kind##_verify
+#define KEYS_ROW(kind)                                                                                                 \
+    .insert = kind##_insert, .insert_u64 = kind##_insert_u64, .insert_hash = kind##_insert_hash,                       \
+        .insert_batch = kind##_insert_batch, .merge = kind##_merge, .set_simd_level = kind##_set_simd_level
 
 static inline uint64_t digest(uint64_t sum, const void *bytes, size_t len)
 {
@@ -159,8 +200,11 @@ static inline uint32_t hash_id_of(struct input *in)
 
 /* ---- Bloom filter ---- */
 
+UNCOUNTED(bloom)
 LIFE_CYCLE(bloom)
+OPENS(bloom)
 INSERTS(bloom)
+LEVELS(bloom)
 
 static void bloom_shape(struct input *in, union params *params)
 {
@@ -175,12 +219,6 @@ static void bloom_shape(struct input *in, union params *params)
     if (one_in(in, 16)) {
         params->bloom.num_probes = byte(in);
     }
-}
-
-static int bloom_open(void *handle, void *memory, size_t len, size_t image_len, uint32_t flags)
-{
-    (void)image_len;
-    return skl_bloom_open(handle, memory, len, flags);
 }
 
 static int bloom_insert_batch(void *handle, const skl_keys *keys, size_t *consumed)
@@ -236,8 +274,10 @@ static void bloom_verify(const void *handle, const struct shadow *shadow)
 
 /* ---- HyperLogLog ---- */
 
+UNCOUNTED(hll)
 LIFE_CYCLE(hll)
 INSERTS(hll)
+LEVELS(hll)
 
 static void hll_shape(struct input *in, union params *params)
 {
@@ -328,9 +368,339 @@ static void hll_verify(const void *handle, const struct shadow *shadow)
     }
 }
 
+/* ---- shadows ---- */
+
+static inline uint64_t capped(uint64_t a, uint64_t b, uint64_t cap)
+{
+    return a > cap || b > cap - a ? cap : a + b;
+}
+
+/* A sketch that is not known yet. */
+static inline void start_shadow(struct shadow *shadow, const struct about *about)
+{
+    memset(shadow, 0, sizeof *shadow);
+    shadow->total = about->total;
+    shadow->cap = about->cap;
+}
+
+static inline void remember(struct shadow *shadow, uint64_t hash, uint64_t count)
+{
+    unsigned i;
+    shadow->total = capped(shadow->total, count, UINT64_MAX);
+    for (i = 0; i < shadow->n; i++) {
+        if (shadow->hashes[i] == hash) {
+            shadow->counts[i] = capped(shadow->counts[i], count, shadow->cap);
+            return;
+        }
+    }
+    i = shadow->n < REMEMBERED ? shadow->n++ : (unsigned)(hash % REMEMBERED);
+    shadow->hashes[i] = hash;
+    shadow->counts[i] = capped(0, count, shadow->cap);
+}
+
+static inline void remember_all(struct shadow *shadow, const struct shadow *source)
+{
+    const uint64_t total = capped(shadow->total, source->total, UINT64_MAX);
+    unsigned i;
+    for (i = 0; i < source->n; i++) {
+        remember(shadow, source->hashes[i], source->counts[i]);
+    }
+    shadow->total = total;
+    shadow->foreign |= source->foreign;
+}
+
+static inline void forget_all(struct shadow *shadow)
+{
+    shadow->n = 0;
+    shadow->total = 0;
+}
+
+static inline void age(struct shadow *shadow, uint64_t times)
+{
+    unsigned i;
+    for (i = 0; i < shadow->n; i++) {
+        shadow->counts[i] = times < 64 ? shadow->counts[i] >> times : 0;
+    }
+    shadow->total = times < 64 ? shadow->total >> times : 0;
+}
+
+/* ---- Count-Min ---- */
+
+static uint64_t cms_total(const skl_cms_info *info)
+{
+    return info->total;
+}
+
+static uint64_t cms_cap(const skl_cms_info *info)
+{
+    return info->counter_bytes == 4 ? UINT32_MAX : UINT64_MAX;
+}
+
+LIFE_CYCLE(cms)
+OPENS(cms)
+LEVELS(cms)
+
+static void cms_shape(struct input *in, union params *params)
+{
+    static const struct {
+        unsigned char layout, counter_bytes, width, depth;
+    } shapes[] = {
+        {SKL_CMS_ROWS, 4, 20, 4},     {SKL_CMS_ROWS, 4, 20, 4}, {SKL_CMS_ROWS, 4, 100, 4},    {SKL_CMS_TWO_LINE, 4, 24, 4},
+        {SKL_CMS_TWO_LINE, 4, 24, 4}, {SKL_CMS_ROWS, 8, 9, 3},  {SKL_CMS_TWO_LINE, 8, 12, 4}, {SKL_CMS_ROWS, 4, 1, 16},
+    };
+    const unsigned i = below(in, 8);
+    REQUIRE(skl_cms_params_explicit(shapes[i].layout, shapes[i].counter_bytes, shapes[i].width, shapes[i].depth,
+                                    &params->cms) == SKL_OK);
+    params->cms.conservative = one_in(in, 3);
+    params->cms.seed = seed_of(in);
+    params->cms.hash_id = hash_id_of(in);
+    if (one_in(in, 16)) {
+        params->cms.width = word(in) >> below(in, 64);
+    }
+    if (one_in(in, 16)) {
+        params->cms.depth = byte(in);
+    }
+    if (one_in(in, 64)) {
+        params->cms.layout = byte(in);
+    }
+    if (one_in(in, 64)) {
+        params->cms.conservative = byte(in);
+    }
+}
+
+/* That a counter stopped is no error. */
+static inline int unless_saturated(int status)
+{
+    return status == SKL_SATURATED ? SKL_OK : status;
+}
+
+static int cms_insert(void *handle, const void *key, size_t len)
+{
+    return unless_saturated(skl_cms_add(handle, key, len, 1, NULL));
+}
+
+static int cms_insert_u64(void *handle, uint64_t key)
+{
+    return unless_saturated(skl_cms_add_u64(handle, key, 1, NULL));
+}
+
+static int cms_insert_hash(void *handle, uint64_t hash)
+{
+    return unless_saturated(skl_cms_add_hash(handle, hash, 1, NULL));
+}
+
+static int cms_insert_batch(void *handle, const skl_keys *keys, size_t *consumed)
+{
+    const int status = unless_saturated(skl_cms_add_batch(handle, keys, NULL));
+    if (status == SKL_OK) {
+        *consumed = keys->n;
+    }
+    return status;
+}
+
+static int cms_merge(void *target, const void *source)
+{
+    return skl_cms_merge(target, source);
+}
+
+/* An estimate from a handle that is fine, with a status that fits it. */
+static uint64_t cms_has(const void *handle, uint64_t hash, uint64_t cap)
+{
+    uint64_t estimate = 0;
+    const int status = skl_cms_estimate_hash(handle, hash, &estimate);
+    REQUIRE(status == (estimate == cap ? SKL_SATURATED : SKL_OK) && estimate <= cap);
+    return estimate;
+}
+
+static uint64_t cms_answers(const void *handle)
+{
+    skl_cms_info info;
+    skl_cms_bounds bounds;
+    uint64_t sum = 0, cap, greatest = 0, product = 0, hashes[70], one[70], batch[70];
+    int status;
+    unsigned i;
+    info.struct_size = sizeof info;
+    bounds.struct_size = sizeof bounds;
+    REQUIRE(skl_cms_get_info(handle, &info) == SKL_OK);
+    cap = cms_cap(&info);
+    REQUIRE(info.greatest_counter <= cap && (info.saturated_counters > 0) == (info.greatest_counter == cap));
+    REQUIRE(info.zero_counters + info.saturated_counters <= info.width * info.depth);
+    REQUIRE((info.zero_counters == info.width * info.depth) == (info.greatest_counter == 0));
+    for (i = 0; i < 70; i++) {
+        hashes[i] = skl_hash_mix(i);
+        one[i] = cms_has(handle, hashes[i], cap);
+        greatest = one[i] > greatest ? one[i] : greatest;
+    }
+    REQUIRE(greatest <= info.greatest_counter);
+    status = skl_cms_estimate_hashes(handle, hashes, 70, batch);
+    REQUIRE(status == (greatest == cap ? SKL_SATURATED : SKL_OK) && memcmp(one, batch, sizeof one) == 0);
+    REQUIRE(skl_cms_get_bounds(handle, greatest, &bounds) == SKL_OK && bounds.estimate == greatest);
+    REQUIRE(bounds.lower >= 0 && bounds.lower <= (double)greatest && bounds.is_saturated == (greatest == cap));
+    REQUIRE(bounds.error == info.error && bounds.delta == info.delta);
+    status = skl_cms_inner_product(handle, handle, &product);
+    REQUIRE(status == (info.conservative ? SKL_ERR_INCOMPATIBLE : SKL_OK));
+    sum = digest(digest(sum, &info.width, sizeof info.width), &info.depth, sizeof info.depth);
+    sum = digest(digest(sum, &info.layout, sizeof info.layout), &info.total, sizeof info.total);
+    sum = digest(digest(sum, &info.zero_counters, 8), &info.saturated_counters, 8);
+    sum = digest(digest(sum, &info.greatest_counter, 8), &product, sizeof product);
+    return digest(digest_number(digest_number(sum, info.error), bounds.lower), batch, sizeof batch);
+}
+
+/* No estimate is too low, the total is right, and what began empty counts nothing beyond it. */
+static void cms_verify(const void *handle, const struct shadow *shadow)
+{
+    skl_cms_info info;
+    uint64_t estimates[REMEMBERED];
+    unsigned i;
+    info.struct_size = sizeof info;
+    REQUIRE(skl_cms_get_info(handle, &info) == SKL_OK);
+    REQUIRE(info.total == shadow->total);
+    REQUIRE(shadow->foreign || info.greatest_counter <= info.total);
+    REQUIRE(skl_cms_estimate_hashes(handle, shadow->hashes, shadow->n, estimates) >= SKL_OK);
+    for (i = 0; i < shadow->n; i++) {
+        REQUIRE(estimates[i] >= shadow->counts[i] && estimates[i] <= info.greatest_counter);
+        REQUIRE(estimates[i] == cms_has(handle, shadow->hashes[i], shadow->cap));
+    }
+}
+
+static void cms_use(void *handle, const void *view)
+{
+    const uint64_t hashes[] = {1, 2, 1, UINT64_MAX}, counts[] = {7, 0, UINT64_MAX, UINT32_MAX};
+    skl_cms_window window = {10, 5};
+    uint64_t halvings = 0, product = 0, again = 1, before, cap;
+    struct about about;
+    int status;
+    REQUIRE(cms_about(handle, &about) == SKL_OK);
+    cap = about.cap;
+    doing = "adding counts to what was opened";
+    before = cms_has(handle, 3, cap);
+    REQUIRE(skl_cms_add_hashes(handle, hashes, 4, counts) == SKL_SATURATED);
+    REQUIRE(cms_has(handle, 1, cap) == cap && cms_has(handle, UINT64_MAX, cap) >= UINT32_MAX);
+    REQUIRE(cms_has(handle, 3, cap) >= before);
+    REQUIRE(skl_cms_add_hash(handle, 3, 9, &again) >= SKL_OK && again >= capped(before, 9, cap));
+    doing = "the product of what was opened";
+    status = skl_cms_inner_product(handle, view, &product);
+    REQUIRE(status == skl_cms_inner_product(view, handle, &again));
+    REQUIRE(status == SKL_OK ? product == again : status == SKL_ERR_INCOMPATIBLE);
+    doing = "halving what was opened";
+    before = cms_has(handle, 1, cap);
+    REQUIRE(skl_cms_halve(handle, 1) == SKL_OK && cms_has(handle, 1, cap) == before >> 1);
+    REQUIRE(skl_cms_window_advance(&window, handle, 27, &halvings) == SKL_OK);
+    REQUIRE(halvings == 2 && window.started == 25 && cms_has(handle, 1, cap) == before >> 3);
+}
+
+/* ---- top-k ---- */
+
+UNCOUNTED(topk)
+LIFE_CYCLE(topk)
+OPENS(topk)
+
+static void topk_shape(struct input *in, union params *params)
+{
+    static const unsigned char ks[] = {1, 2, 3, 3, 3, 4, 8, 16}, bytes[] = {8, 8, 8, 8, 0, 1, 5, 40};
+    const uint32_t k = one_in(in, 16) ? below(in, 400) : ks[below(in, 8)];
+    const uint32_t max_key_bytes = one_in(in, 64) ? byte(in) * 1024 : bytes[below(in, 8)];
+    if (skl_topk_params_for(k, max_key_bytes, &params->topk) != SKL_OK) {
+        memset(params, 0, sizeof *params);
+    }
+    params->topk.seed = seed_of(in);
+    params->topk.hash_id = hash_id_of(in);
+    if (one_in(in, 64)) {
+        params->topk.reserved = byte(in);
+    }
+}
+
+static size_t topk_len(const void *handle, skl_topk_info *info)
+{
+    info->struct_size = sizeof *info;
+    REQUIRE(skl_topk_get_info(handle, info) == SKL_OK && info->num_keys <= info->k);
+    return info->num_keys;
+}
+
+/* Whatever the order. */
+static uint64_t topk_answers(const void *handle)
+{
+    skl_topk_info info;
+    skl_topk_entry entry;
+    uint64_t sum = 0;
+    size_t n = topk_len(handle, &info), i;
+    entry.struct_size = sizeof entry;
+    for (i = 0; i < n; i++) {
+        REQUIRE(skl_topk_get(handle, i, &entry) == SKL_OK);
+        REQUIRE(entry.kept_bytes <= entry.key_bytes && entry.kept_bytes <= info.max_key_bytes);
+        sum += digest(digest(digest(entry.hash, entry.key, entry.kept_bytes), &entry.count, 8), &entry.key_bytes,
+                      sizeof entry.key_bytes);
+    }
+    REQUIRE(skl_topk_get(handle, n, &entry) == SKL_ERR_ARGUMENT);
+    REQUIRE(skl_topk_get(handle, SIZE_MAX, &entry) == SKL_ERR_ARGUMENT);
+    return digest(digest(sum, &info.k, sizeof info.k), &info.max_key_bytes, sizeof info.max_key_bytes);
+}
+
+/* All count something, and in what began empty no key is there twice. */
+static void topk_verify(const void *handle, const struct shadow *shadow)
+{
+    skl_topk_info info;
+    skl_topk_entry one, two;
+    size_t n = topk_len(handle, &info), i, j;
+    one.struct_size = two.struct_size = sizeof one;
+    for (i = 0; i < n; i++) {
+        REQUIRE(skl_topk_get(handle, i, &one) == SKL_OK && one.count > 0);
+        for (j = shadow->foreign || n > 100 ? i : 0; j < i; j++) {
+            REQUIRE(skl_topk_get(handle, j, &two) == SKL_OK && one.hash != two.hash);
+        }
+    }
+}
+
+/* Descending counts, and ascending hashes of equal ones. */
+static void topk_is_sorted(const void *handle)
+{
+    skl_topk_info info;
+    skl_topk_entry one, two;
+    size_t n = topk_len(handle, &info), i;
+    one.struct_size = two.struct_size = sizeof one;
+    for (i = 1; i < n; i++) {
+        REQUIRE(skl_topk_get(handle, i - 1, &one) == SKL_OK && skl_topk_get(handle, i, &two) == SKL_OK);
+        REQUIRE(one.count > two.count || (one.count == two.count && one.hash <= two.hash));
+    }
+}
+
+static void topk_use(void *handle, const void *view)
+{
+    unsigned char memory[64 * 5];
+    skl_cms_params params;
+    skl_cms sketch;
+    skl_topk_info info;
+    uint64_t estimate = 0, answers;
+    size_t n;
+    int status;
+    REQUIRE(skl_cms_params_explicit(SKL_CMS_ROWS, 4, 16, 4, &params) == SKL_OK);
+    (void)topk_len(view, &info);
+    params.seed = info.seed;
+    params.hash_id = info.hash_id;
+    REQUIRE(skl_cms_init(&sketch, memory, sizeof memory, &params) == SKL_OK);
+    doing = "sorting what was opened";
+    answers = topk_answers(handle);
+    REQUIRE(skl_topk_sort(handle) == SKL_OK && topk_answers(handle) == answers);
+    topk_is_sorted(handle);
+    doing = "adding to what was opened";
+    REQUIRE(skl_topk_offer(handle, NULL, 0, 7, 0) == 0 && skl_topk_offer(handle, "seven", 5, 7, UINT64_MAX) >= 0);
+    status = skl_topk_add(handle, &sketch, "a key", 5, 1000, &estimate);
+    REQUIRE(info.hash_id == SKL_HASH_XXH3 ? status == SKL_OK && estimate == 1000 : status == SKL_ERR_CALLER_HASH);
+    doing = "merging what was opened";
+    REQUIRE(skl_cms_add_hash(&sketch, 7, 3, NULL) == SKL_OK);
+    REQUIRE(skl_topk_merge(handle, view, &sketch) == SKL_OK);
+    doing = "refreshing what was opened";
+    n = topk_len(handle, &info);
+    REQUIRE(skl_topk_refresh(handle, &sketch) == SKL_OK && topk_len(handle, &info) == n);
+    REQUIRE(skl_topk_sort(handle) == SKL_OK);
+    topk_is_sorted(handle);
+}
+
 static const struct kind kinds[] = {
-    {"bloom", bloom_shape, LIFE_CYCLE_ROW(bloom), true, false},
-    {"hll", hll_shape, LIFE_CYCLE_ROW(hll), true, true},
+    {LIFE_CYCLE_ROW(bloom), KEYS_ROW(bloom), .merging_twice_is_harmless = true},
+    {LIFE_CYCLE_ROW(hll), KEYS_ROW(hll), .merging_twice_is_harmless = true, .has_room = true},
+    {LIFE_CYCLE_ROW(cms), KEYS_ROW(cms), .use = cms_use},
+    {LIFE_CYCLE_ROW(topk), .use = topk_use},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -342,26 +712,12 @@ static inline uint64_t checked_answers(const struct kind *kind, const void *hand
     const uint64_t answers = kind->answers(handle);
     int level;
     memcpy(&other, handle, sizeof other);
-    for (level = SKL_SIMD_PORTABLE; level <= skl_simd_detected(); level++) {
+    for (level = SKL_SIMD_PORTABLE; kind->set_simd_level != NULL && level <= skl_simd_detected(); level++) {
         if (kind->set_simd_level(&other, level) == SKL_OK) {
             REQUIRE(kind->answers(&other) == answers);
         }
     }
     return answers;
-}
-
-static inline void remember(struct shadow *shadow, uint64_t hash, uint32_t count)
-{
-    unsigned i;
-    for (i = 0; i < shadow->n; i++) {
-        if (shadow->hashes[i] == hash) {
-            shadow->counts[i] += count;
-            return;
-        }
-    }
-    i = shadow->n < REMEMBERED ? shadow->n++ : (unsigned)(hash % REMEMBERED);
-    shadow->hashes[i] = hash;
-    shadow->counts[i] = count;
 }
 
 #endif

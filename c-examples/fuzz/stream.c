@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         }
         LLVMFuzzerTestOneInput(input, sizeof input);
     }
-    printf("%lu calls in %lu sequences\n%10lu look-ups found a key\n", num_calls, inputs, statuses[31]);
+    printf("%lu calls in %lu sequences\n%10lu   1 a key was found, or a counter stopped\n", num_calls, inputs, statuses[31]);
     for (i = 0; i < 31; i++) {
         if (statuses[i] != 0) {
             printf("%10lu %3d %s\n", statuses[i], -(int)i, skl_status_string(-(int)i));
