@@ -68,8 +68,8 @@ fi
 cargo build --quiet --locked --release -p sketchline-ffi
 for program in 'stream calls' 'mutate decode'; do
     read -r driver target <<<"$program"
-    gcc "${warnings[@]}" -O2 "c-examples/fuzz/$driver.c" "c-examples/fuzz/$target.c" target/release/libsketchline.a \
-        -o "$folder/$driver"
+    gcc "${warnings[@]}" -O2 "c-examples/fuzz/$driver.c" "c-examples/fuzz/$target.c" \
+        "${CARGO_TARGET_DIR:-target}/release/libsketchline.a" -o "$folder/$driver"
 done
 sanitized address,undefined mutate-sanitized c-examples/fuzz/{mutate,decode}.c
 

@@ -101,6 +101,19 @@ static void *or_beside(struct turn *turn, void *pointer)
     return byte(turn->in) & 1 ? NULL : (char *)pointer + 1;
 }
 
+/* One that may as well be NULL. */
+static void *optional(struct turn *turn, void *pointer)
+{
+    if (one_in(turn->in, 4)) {
+        return NULL;
+    }
+    if (one_in(turn->in, 64)) {
+        turn->bad = true;
+        return (char *)pointer + 1;
+    }
+    return pointer;
+}
+
 /* A slot of the kind, from a number on; SLOTS if there is none. */
 static unsigned slot_of(const struct kind *kind, unsigned from)
 {

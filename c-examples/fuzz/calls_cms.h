@@ -24,11 +24,7 @@ static void cms_count(struct turn *turn)
     const struct one_key key = take_key(turn);
     const uint64_t count = count_of(turn->in), cap = slots[turn->target].about.cap;
     const uint64_t before_it = cms_count_in(turn->target, key.hash);
-    uint64_t *wanted = result(sizeof *wanted, 8), *estimate = one_in(turn->in, 4) ? NULL : wanted;
-    if (one_in(turn->in, 64)) {
-        estimate = (uint64_t *)(void *)((char *)wanted + 1);
-        turn->bad = true;
-    }
+    uint64_t *estimate = optional(turn, result(sizeof *estimate, 8));
     if (key.form == AS_HASH) {
         CALL(turn, skl_cms_add_hash(handle, key.number, count, estimate));
     } else if (key.form == AS_NUMBER) {
@@ -152,7 +148,6 @@ static void cms_aging(struct turn *turn)
     void *handle = target(turn);
     skl_cms_window *window = result(sizeof *window, 8);
     uint64_t *halvings = result(sizeof *halvings, 8), times = one_in(turn->in, 8) ? word(turn->in) : byte(turn->in) % 4;
-    const bool wanted = !one_in(turn->in, 8);
     uint64_t now, started;
     if (byte(turn->in) & 1) {
         times = (uint32_t)times;
@@ -163,10 +158,10 @@ static void cms_aging(struct turn *turn)
         now = one_in(turn->in, 8) ? word(turn->in) : started + times * window->period;
         times = window->period > 0 && now > started ? (now - started) / window->period : 0;
         turn->bad = turn->bad || window->period == 0;
-        CALL(turn, skl_cms_window_advance(or_beside(turn, window), handle, now,
-                                          wanted ? or_beside(turn, halvings) : NULL));
+        halvings = optional(turn, halvings);
+        CALL(turn, skl_cms_window_advance(or_beside(turn, window), handle, now, halvings));
         if (turn->status == SKL_OK) {
-            REQUIRE(window->started == started + times * window->period && (!wanted || *halvings == times));
+            REQUIRE(window->started == started + times * window->period && (halvings == NULL || *halvings == times));
         }
     }
     if (turn->status == SKL_OK) {

@@ -118,13 +118,10 @@ static void topk_count(struct turn *turn)
     const unsigned top = turn->target;
     const struct top was = topk_read(top);
     void *handle = target(turn), *sketch;
-    uint64_t *wanted = result(sizeof *wanted, 8), *estimate = one_in(turn->in, 4) ? NULL : or_beside(turn, wanted);
+    uint64_t *estimate = optional(turn, result(sizeof *estimate, 8));
     const uint64_t count = count_of(turn->in);
     struct one_key key;
     unsigned counting;
-    if (estimate == NULL) { /* which is fine */
-        turn->bad = handle != handle_at(top) || !slots[top].writable;
-    }
     memset(&key, 0, sizeof key);
     key.number = skl_hash_mix(below(turn->in, 16));
     sketch = beside(turn, &counting, true);

@@ -19,7 +19,7 @@
 #endif
 
 enum {
-    SLOTS = 6,
+    SLOTS = 8,
     ROOM = 2048, /* for an image in memory of the caller */
     FENCE = 64,
     SCRATCH = 16384,
