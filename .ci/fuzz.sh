@@ -10,6 +10,8 @@ folder=build/fuzz
 mkdir -p "$folder"
 warnings=(-std=c99 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror -g -Iinclude)
 images=(core/tests/data/*.skln core/tests/data/*/*.skln)
+# Every byte of them is changed: all but the largest, which is as others are and takes longer than they together.
+mapfile -t small < <(find "${images[@]}" -size -8k)
 
 # The library with AddressSanitizer, the checks of a debug build, and the counters that guide libFuzzer. Without
 # link-time optimisation, which does not keep the counters apart; the reference to the unwinder, which `core` brings
@@ -78,8 +80,8 @@ timeout 300 "$folder/stream" 1000000 1
 echo "the same, sanitized"
 timeout 300 "$folder/stream-sanitized" 100000 1 | head -n 1
 echo "golden images, changed"
-timeout 300 "$folder/mutate" 4 "${images[@]}"
-timeout 300 "$folder/mutate-sanitized" 1 "${images[@]}"
+timeout 300 "$folder/mutate" 4 "${small[@]}"
+timeout 300 "$folder/mutate-sanitized" 1 "${small[@]}"
 echo "libFuzzer"
 for target in decode calls; do
     fuzz "$target" 12 -seed=1

@@ -101,7 +101,10 @@ static void change(const struct kind *kind, const void *view, const unsigned cha
         }
     }
     kind->verify(&writer, &shadow);
-    reopens(kind, &writer, shift);
+    /* Until the first change, a seal that was taken unchecked stays, right or wrong. */
+    if (kind->insert != NULL || (flags & SKL_OPEN_SKIP_PAYLOAD_CHECK) == 0) {
+        reopens(kind, &writer, shift);
+    }
     kind->verify(&writer, &shadow);
     if (kind->use != NULL) {
         kind->use(&writer, view);

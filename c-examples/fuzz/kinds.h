@@ -445,8 +445,9 @@ static void cms_shape(struct input *in, union params *params)
     static const struct {
         unsigned char layout, counter_bytes, width, depth;
     } shapes[] = {
-        {SKL_CMS_ROWS, 4, 20, 4},     {SKL_CMS_ROWS, 4, 20, 4}, {SKL_CMS_ROWS, 4, 100, 4},    {SKL_CMS_TWO_LINE, 4, 24, 4},
-        {SKL_CMS_TWO_LINE, 4, 24, 4}, {SKL_CMS_ROWS, 8, 9, 3},  {SKL_CMS_TWO_LINE, 8, 12, 4}, {SKL_CMS_ROWS, 4, 1, 16},
+        {SKL_CMS_ROWS, 4, 20, 4},     {SKL_CMS_ROWS, 4, 20, 4},     {SKL_CMS_ROWS, 4, 100, 4},
+        {SKL_CMS_TWO_LINE, 4, 24, 4}, {SKL_CMS_TWO_LINE, 4, 24, 4}, {SKL_CMS_TWO_LINE, 8, 12, 4},
+        {SKL_CMS_ROWS, 8, 9, 3},      {SKL_CMS_ROWS, 4, 1, 16},
     };
     const unsigned i = below(in, 8);
     REQUIRE(skl_cms_params_explicit(shapes[i].layout, shapes[i].counter_bytes, shapes[i].width, shapes[i].depth,
