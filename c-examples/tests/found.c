@@ -110,8 +110,21 @@ static void repeated_hash_in_a_top_k(void)
     skl_cms_free(&sketch);
 }
 
+/* An unsealed sparse image of the header alone was taken in, and had no image any more once it was merged. */
+static void sparse_image_without_a_line(void)
+{
+    unsigned char memory[128];
+    skl_hll sketch, target;
+    memset(memory, 0, sizeof memory);
+    sparse(&sketch, memory, sizeof memory, 0);
+    put_u64(memory + 16, 0); /* the length of the payload */
+    CHECK_EQUAL(SKL_ERR_PARAMETER, skl_hll_view(&target, memory, 64, SKL_OPEN_ALLOW_UNSEALED));
+    CHECK_EQUAL(SKL_ERR_PARAMETER, skl_hll_open(&target, memory, 64, 64, SKL_OPEN_ALLOW_UNSEALED));
+}
+
 static void test(void)
 {
+    sparse_image_without_a_line();
     repeated_hash_in_a_top_k();
     refused_insert_into_a_sealed_image();
     room_behind_an_image_in_use();

@@ -135,7 +135,8 @@ impl HllState {
         let payload = lines.get(1..).unwrap_or(&[]).as_flattened();
         match form {
             HllForm::Sparse => {
-                if num_tokens > params.most_tokens() {
+                // There is a line of tokens even where there are none.
+                if num_tokens > params.most_tokens() || payload.is_empty() {
                     return Err(Error::BadParameter);
                 }
                 let (words, _) = payload.as_chunks();
