@@ -79,7 +79,7 @@ gcc $strict -g -fsanitize=address,undefined -fno-sanitize-recover=all c-examples
 export ASAN_OPTIONS=detect_leaks=0 # messages leave with exit(); valgrind looks for leaks below
 
 echo "the demo at full size"
-make -s demo DEMO_ARGS=--json >"$work/demo.json"
+make -s --no-print-directory demo DEMO_ARGS=--json >"$work/demo.json"
 is_left_clean
 cat "$work/demo.json"
 python3 - "$work/demo.json" <<'END'
@@ -98,9 +98,9 @@ assert 10 <= r["bits_per_key"] < 10.01 and r["filter_bytes"] * 8 / r["rows"] == 
 assert removed >= 0.88 and speed_up >= 4 and abs(off) <= 0.05
 END
 passed
-works make -s demo # without options, the stream follows
+works make -s --no-print-directory demo # without options, the stream follows
 grep -qE '^false negatives +0$' "$work/out" && grep -qE '^false duplicates .* missed 0$' "$work/out" || fail "half a demo"
-works make -s demo DEMO_ARGS='--rows 3000 --fpr 0.001 --lookups=2000 --miss-rate .5 --runs 1'
+works make -s --no-print-directory demo DEMO_ARGS='--rows 3000 --fpr 0.001 --lookups=2000 --miss-rate .5 --runs 1'
 grep -qE '^FPR promised +0\.1 %$' "$work/out" || fail "DEMO_ARGS do not arrive"
 
 echo "real words: British ones in a table of American ones"
@@ -493,7 +493,7 @@ END
 python3 signals.py "$prefilter" --rows 3000000
 is_left_clean
 passed
-(cd "$root" && exec python3 "$work/signals.py" make -s demo)
+(cd "$root" && exec python3 "$work/signals.py" make -s --no-print-directory demo)
 for _ in $(seq 50); do [ -z "$(ls -A "$TMPDIR")" ] && break || sleep 0.1; done # make may be gone before its children
 is_left_clean
 passed

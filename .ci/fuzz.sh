@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The C interface under any bytes and any sequence of calls (c-examples/fuzz): fixed streams, every byte of the golden
-# images changed, and libFuzzer for 12 seconds a target. `fuzz.sh hunt` (make fuzz) is libFuzzer alone, for
+# images changed. `fuzz.sh hunt` (make fuzz) is libFuzzer alone, for
 # FUZZ_SECONDS (60) a target from where it stopped before; with FUZZ_TARGETS for some of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -82,7 +82,3 @@ timeout 300 "$folder/stream-sanitized" 100000 1 | head -n 1
 echo "golden images, changed"
 timeout 300 "$folder/mutate" 4 "${small[@]}"
 timeout 300 "$folder/mutate-sanitized" 1 "${small[@]}"
-echo "libFuzzer"
-for target in decode calls; do
-    fuzz "$target" 12 -seed=1
-done

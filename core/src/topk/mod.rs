@@ -511,7 +511,6 @@ impl<S: LinesMut> TopK<S> {
             self.swap(0, end);
             self.sift_down(0, end);
         }
-        self.drop_repeated();
     }
 
     /// Of entries that are sorted, takes out those that stand there twice: nobody looks for them in an image that comes
@@ -567,6 +566,7 @@ impl<S: LinesMut> TopK<S> {
     pub fn seal(&mut self) -> &[u8] {
         if !self.state.sealed {
             self.sort();
+            self.drop_repeated();
             self.state.header().seal(self.lines.lines_mut());
             self.state.sealed = true;
         }
