@@ -3,7 +3,7 @@
 use super::{Cms, CmsState};
 use crate::keys::{BUFFER, KeyBatch, all_valid, for_each_buffer, only_valid};
 use crate::lines::{Lines, LinesMut};
-use crate::simd::counters::Counts;
+use crate::simd::counting::Counts;
 use crate::{Error, block::Block};
 
 impl<S: Lines> Cms<S> {

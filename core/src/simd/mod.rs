@@ -25,7 +25,8 @@ use crate::cms::CounterSize;
 use crate::cms::column::Table;
 use core::fmt;
 use core::sync::atomic::{AtomicU8, Ordering};
-use counters::{Census, Counts};
+use counters::Census;
+use counting::Counts;
 pub(crate) use registers::MANY;
 
 /// An instruction set that this machine has.
