@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The C interface under any bytes and any sequence of calls (c-examples/fuzz): fixed streams, every byte of the golden
-# images changed. `fuzz.sh hunt` (make fuzz) is libFuzzer alone, for
-# FUZZ_SECONDS (60) a target from where it stopped before; with FUZZ_TARGETS for some of them.
+# images changed. `fuzz.sh hunt` (make fuzz) is libFuzzer alone, for FUZZ_SECONDS (60) a target from where it stopped
+# before; with FUZZ_TARGETS for some of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 clang='clang-19'
@@ -43,11 +43,11 @@ seeds() {
     "$folder/stream-sanitized" 10000 2 "$folder/seeds/calls" >/dev/null
 }
 
-fuzz() { # TARGET SECONDS FLAG...: prints the last line of libFuzzer: inputs, coverage, inputs per second
-    local target=$1 seconds=$2 log=$folder/$1.log
-    shift 2
-    if ! "$folder/$target" -max_total_time="$seconds" -max_len=4096 -len_control=0 -timeout=20 \
-        -artifact_prefix="$folder/found-$target-" "$@" "$folder/seeds/$target" >"$log" 2>&1; then
+fuzz() { # TARGET: prints the last line of libFuzzer: inputs, coverage, inputs per second
+    local target=$1 log=$folder/$1.log
+    sanitized fuzzer,address,undefined "$target" "c-examples/fuzz/$target.c"
+    if ! "$folder/$target" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=4096 -len_control=0 -timeout=20 \
+        -artifact_prefix="$folder/found-$target-" "$folder/corpus/$target" "$folder/seeds/$target" >"$log" 2>&1; then
         grep -av '^#' "$log" | tail -n 60 >&2
         echo "fuzz: $target failed; again: $folder/$target $folder/found-$target-..., and FUZZ_TRACE=1 for its calls" >&2
         return 1
@@ -56,13 +56,10 @@ fuzz() { # TARGET SECONDS FLAG...: prints the last line of libFuzzer: inputs, co
 }
 
 sanitized address,undefined stream-sanitized c-examples/fuzz/{stream,calls}.c
-for target in decode calls; do
-    sanitized fuzzer,address,undefined "$target" "c-examples/fuzz/$target.c"
-done
-seeds
 if [ "${1:-}" = hunt ]; then
+    seeds
     for target in ${FUZZ_TARGETS:-decode calls}; do
-        fuzz "$target" "${FUZZ_SECONDS:-60}" "$folder/corpus/$target"
+        fuzz "$target"
     done
     exit
 fi
