@@ -11,38 +11,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
-checks=0
-
-fail() {
-    echo "demo.sh: $*" >&2
-    exit 1
-}
-
-passed() { checks=$((checks + 1)); }
+. .ci/programs.sh
 
 # is_left_clean: the programs took their temporary files with them.
 is_left_clean() { [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"; }
-
-# refuses STATUS TEXT COMMAND...: the command ends with this status and one line on stderr that has this text.
-refuses() {
-    local want=$1 text=$2 status=0
-    shift 2
-    "$@" >"$work/out" 2>"$work/err" || status=$?
-    [ "$status" = "$want" ] || { cat "$work/err" >&2; fail "status $status, not $want: $*"; }
-    grep -qF -- "$text" "$work/err" || { cat "$work/err" >&2; fail "no \"$text\" on stderr: $*"; }
-    [ "$(wc -l <"$work/err")" = 1 ] || { cat "$work/err" >&2; fail "more than one line on stderr: $*"; }
-    [ ! -s "$work/out" ] || fail "something on stdout: $*"
-    is_left_clean
-    passed
-}
-
-# works COMMAND...: the command succeeds; its table is in $work/out, and nothing on stderr.
-works() {
-    "$@" >"$work/out" 2>"$work/err" || { cat "$work/err" >&2; fail "failed: $*"; }
-    [ ! -s "$work/err" ] || { cat "$work/err" >&2; fail "something on stderr: $*"; }
-    is_left_clean
-    passed
-}
 
 # finds N COMMAND...: of the look-ups, N find a row, and no row is lost.
 finds() {

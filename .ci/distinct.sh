@@ -11,34 +11,8 @@ library=$(realpath "$library")
 root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-checks=0
-
-fail() {
-    echo "distinct.sh: $*" >&2
-    exit 1
-}
-
-passed() { checks=$((checks + 1)); }
-
-# refuses STATUS TEXT COMMAND...: the command ends with this status and one line on stderr that has this text.
-refuses() {
-    local want=$1 text=$2 status=0
-    shift 2
-    "$@" >"$work/out" 2>"$work/err" || status=$?
-    [ "$status" = "$want" ] || { cat "$work/err" >&2; fail "status $status, not $want: $*"; }
-    grep -qF -- "$text" "$work/err" || { cat "$work/err" >&2; fail "no \"$text\" on stderr: $*"; }
-    grep -q '^distinct: ' "$work/err" || { cat "$work/err" >&2; fail "not the name of the program: $*"; }
-    [ "$(wc -l <"$work/err")" = 1 ] || { cat "$work/err" >&2; fail "more than one line on stderr: $*"; }
-    [ ! -s "$work/out" ] || fail "something on stdout: $*"
-    passed
-}
-
-# works COMMAND...: the command succeeds; what it says is in $work/out, and nothing on stderr.
-works() {
-    "$@" >"$work/out" 2>"$work/err" || { cat "$work/err" >&2; fail "failed: $*"; }
-    [ ! -s "$work/err" ] || { cat "$work/err" >&2; fail "something on stderr: $*"; }
-    passed
-}
+. .ci/programs.sh
+program=distinct
 
 # same FILE FILE: byte for byte.
 same() {
